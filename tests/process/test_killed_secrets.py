@@ -6,8 +6,6 @@ from itertools import count
 from pathlib import Path
 from secrets import token_hex
 
-import psycopg
-
 from sayso import Sayso, Secret, ServerOptions, Turn, approval
 from sayso.stores import open_store
 from sayso.testing import FakeClock
@@ -15,6 +13,7 @@ from tests.contract.dump import dump
 from tests.contract.server import Client, answer, approve
 from tests.process.deaths import FEWEST, Where, at_each_commit, killed_at, until_it_ends
 from tests.stores.backends import SHARED, codec
+from tests.stores.servers import files_of
 
 SCOPE, THREAD = "default", "t-1"
 
@@ -82,12 +81,6 @@ def test_a_server_that_is_killed_at_a_commit_hands_a_secret_over_once_and_keeps_
 
 def files_with(text: str, url: str, folder: Path) -> list[str]:
     """The files of a database that have a text; of Redis in tests there are none."""
-    files = [path for path in folder.iterdir() if path.name != "door"]
-    if url.startswith("postgresql:"):
-        with psycopg.connect(url, autocommit=True) as db:
-            db.execute("CHECKPOINT")
-            (home, own) = db.execute(
-                "SELECT current_setting('data_directory'), pg_relation_filepath('sayso.audit')"
-            ).fetchall()[0]
-        files += [*(Path(home) / own).parent.iterdir(), *(Path(home) / "pg_wal").glob("0*")]
-    return [path.name for path in files if text.encode() in path.read_bytes()]
+    folders = files_of(url) if url.startswith("postgresql:") else (folder,)
+    files = [path for each in folders for path in each.rglob("*") if path.is_file()]
+    return [p.name for p in files if p.name != "door" and text.encode() in p.read_bytes()]

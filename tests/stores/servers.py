@@ -21,7 +21,16 @@ from sayso.stores.postgres.server import connect
 from tests.patience import PATIENCE
 from tests.ports import free_port
 
-__all__ = ["PASSWORD", "a_home", "database", "database_to_alter", "initialised", "installed", "run"]
+__all__ = [
+    "PASSWORD",
+    "a_home",
+    "database",
+    "database_to_alter",
+    "files_of",
+    "initialised",
+    "installed",
+    "run",
+]
 
 ORDINARY = "nobody"
 PASSWORD = "geheim"  # noqa: S105 - of a server that this process starts and ends
@@ -64,6 +73,16 @@ def database(folder: Path) -> str:
         left = next((other for other in taken if not other.exists()), None)
         taken[folder] = _made() if left is None else _emptied(taken.pop(left))
     return taken[folder]
+
+
+def files_of(url: str) -> tuple[Path, Path]:
+    """The folders of a database's own files and of its server's log, all of it written by now."""
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("CHECKPOINT")
+        data, table = db.execute(
+            "SELECT current_setting('data_directory'), pg_relation_filepath('sayso.audit')"
+        ).fetchall()[0]
+    return (Path(data) / table).parent, Path(data) / "pg_wal"
 
 
 def database_to_alter() -> str:

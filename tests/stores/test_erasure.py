@@ -2,24 +2,28 @@
 
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from sayso.base.amendment import Amendment
 from sayso.base.fastrecords import copy_with
 from sayso.base.records import Commit
 from sayso.stores.base import Store
+from sayso.stores.postgres.store import PostgresStore
 from sayso.stores.redis.store import RedisStore
 from sayso.stores.sqlite.store import SqliteStore
 from sayso.testing.store_suite._make import agreed, entry, message, question
+from tests.contract.dump import dump
 from tests.stores.backends import opened
 from tests.stores.processes import SCOPE, a_claim
 from tests.stores.redis_servers import RedisServer
+from tests.stores.servers import database, files_of
 
 NAME = "wilhelmina"
 
 
-async def deleted(store: Store) -> None:
-    """Keep threads full of a name between others, and delete them with their contents."""
+async def filled(store: Store) -> None:
+    """Keep threads full of a name between others."""
     for number in range(60):
         marked = number % 3 == 0
         text = (NAME if marked else "somebody") * 40
@@ -33,6 +37,10 @@ async def deleted(store: Store) -> None:
             release=True,
         )
         await store.commit(lease, step)
+
+
+async def deleted(store: Store) -> None:
+    """Delete those that are full of the name, with their contents."""
     for number in range(0, 60, 3):
         thread_id = f"t-{number}"
         view = await store.load(SCOPE, thread_id)
@@ -80,6 +88,7 @@ def holds(folder: Path) -> list[str]:
 async def test_no_file_of_sqlite_has_what_was_deleted(tmp_path: Path) -> None:
     """Neither the database nor its log, while the store is open."""
     async with opened(SqliteStore(tmp_path / "sayso.db")) as store:
+        await filled(store)
         await deleted(store)
         await forgotten(store)
         await store.purge_files()
@@ -107,6 +116,7 @@ async def test_no_file_of_redis_has_what_was_deleted() -> None:
     home = server._home
     try:
         async with opened(RedisStore(server.url)) as store:
+            await filled(store)
             await deleted(store)
             await forgotten(store)
             assert holds(home) != []
@@ -115,3 +125,40 @@ async def test_no_file_of_redis_has_what_was_deleted() -> None:
             assert len((await store.threads(SCOPE)).items) == 41
     finally:
         server.remove()
+
+
+async def test_postgresql_keeps_what_was_deleted_until_its_tables_are_written_anew(
+    tmp_path: Path,
+) -> None:
+    """A vacuum alone leaves its bytes, and so do samples of values; its log has it longer still."""
+    url = database(tmp_path)
+    async with opened(PostgresStore(url)) as store:
+        await filled(store)
+        vacuumed(url, "ANALYZE")
+        await deleted(store)
+        await forgotten(store)
+        assert len((await store.threads(SCOPE)).items) == 41
+    assert NAME not in dump(store, tmp_path)
+    vacuumed(url, "VACUUM")
+    own, log = files_of(url)
+    assert holds(own) != []
+    vacuumed(url, "VACUUM FULL")
+    assert holds(own) == [samples(url)]
+    vacuumed(url, "ANALYZE")
+    vacuumed(url, "VACUUM FULL pg_statistic")
+    assert holds(own) == []
+    assert holds(log) != []
+
+
+def vacuumed(url: str, statement: str) -> None:
+    """Do something to the tables of a database, and have it written."""
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute(statement.encode())
+    files_of(url)
+
+
+def samples(url: str) -> str:
+    """The file of the values that PostgreSQL keeps to plan by."""
+    with psycopg.connect(url) as db:
+        path = db.execute("SELECT pg_relation_filepath('pg_statistic')").fetchall()[0][0]
+    return Path(path).name
