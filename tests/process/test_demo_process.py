@@ -12,6 +12,7 @@ import pytest
 
 from tests import plain
 from tests.patience import PATIENCE
+from tests.process.replicas import Replica
 from tests.server import DemoServer, Event, cancelled, interrupts, is_running, resolved, until
 
 
@@ -165,21 +166,21 @@ def test_a_stopped_server_lets_short_work_end(server: DemoServer, number: signal
     assert "Stopping" in server.output()
 
 
-def test_a_reader_of_another_servers_run_gets_its_last_event_too(
-    server: DemoServer, tmp_path: Path
-) -> None:
+def test_a_reader_of_another_servers_run_gets_its_last_event_too(tmp_path: Path) -> None:
     """TR-17: `shutting_down` to who only watches; the run itself goes on where it is."""
-    with (
-        DemoServer(tmp_path, store=server.store, data=server.data) as other,
-        server.stream("t-1", text="slow") as events,
-    ):
-        next(events)
-        with other.stream("t-1", path="/connect") as watched:
-            seen = [next(watched)]
-            other.process.terminate()
-            seen += watched
-        assert seen[-1]["code"] == "shutting_down"
-        assert list(events)[-1]["outcome"] == {"type": "success"}
+    store, data = f"sqlite:///{tmp_path / 'demo.db'}", tmp_path / "data"
+    servers = [Replica(tmp_path, store=store, data=data) for _ in range(2)]
+    with servers[0] as server, servers[1] as other:
+        server.hold()
+        with server.stream("t-1", text="slow") as events:
+            next(events)
+            with other.stream("t-1", path="/connect") as watched:
+                seen = [next(watched)]
+                other.process.terminate()
+                seen += watched
+            assert seen[-1]["code"] == "shutting_down"
+            server.release()
+            assert list(events)[-1]["outcome"] == {"type": "success"}
 
 
 def test_a_terminal_that_interrupts_the_whole_group_stops_it_in_order(server: DemoServer) -> None:
