@@ -270,7 +270,7 @@ def test_a_tab_that_answers_too_late_is_told_what_was_decided(
     late = playground.cards("issue_refund")
     late.get_by_role("button", name="Deny").click()
     late.get_by_role("button", name="Confirm denial").click()
-    playground.shows("Answered by you")
+    playground.shows("Approved by you")
     playground.page.unroute_all(behavior="ignoreErrors")
     playground.effects_are("refund")
     playground.can_write()

@@ -431,14 +431,14 @@ export class InterruptController {
     return this.#options.validate?.(interrupt, answer.payload) ?? [];
   }
 
-  /** Asks how those ended that are gone without a word. */
+  /** Asks how those ended that are gone; a refusal says at most who was first. */
   #askAbout(before: readonly Closed[], after: readonly Closed[]): void {
     if (this.#options.fetchOutcome === undefined || before === after) return;
     const stored = new Set(before.map((closed) => closed.interrupt.id));
-    for (const { interrupt, ending, by } of after) {
+    for (const { interrupt, ending, answer } of after) {
       const unclear =
         ending === "answeredElsewhere" || ending === "superseded" || ending === "expired";
-      if (!unclear || by !== undefined || stored.has(interrupt.id)) continue;
+      if (!unclear || answer !== null || stored.has(interrupt.id)) continue;
       void this.#options.fetchOutcome(interrupt.id).then((closed) => {
         if (closed !== null) this.#dispatch({ type: "outcomeKnown", closed });
       });

@@ -6,7 +6,15 @@ import {
   type Closed,
   type ControllerOptions,
 } from "../../src/core/index.js";
-import { approval, cancelled, finished, interrupted, run, ScriptedServer } from "../wire.js";
+import {
+  approval,
+  cancelled,
+  finished,
+  interrupted,
+  refusal,
+  run,
+  ScriptedServer,
+} from "../wire.js";
 import { flush } from "./rig.js";
 
 const yes = { status: "resolved", payload: { approved: true } } as const;
@@ -136,6 +144,23 @@ describe("a question that is gone when we look", () => {
     const state = await details({ ending: "answeredElsewhere", answer: yes, by: "ada" });
     expect(state.closed).toMatchObject([{ ending: "answeredElsewhere", answer: yes, by: "ada" }]);
     expect(state.status).toBe("stale");
+  });
+
+  it("[Q4] is asked about as well where the refusal of a late answer names who was first", async () => {
+    const closed = { interrupt: approval("a"), answer: yes, closedAt: 0, by: "ada" };
+    const server = asks("a");
+    const controller = await load(server, {
+      fetchOutcome: () => Promise.resolve({ ...closed, ending: "answeredElsewhere" }),
+    });
+    server.onRun(
+      run(refusal("already_resolved", { interrupts: [{ interruptId: "a", by: "ada" }] })),
+    );
+    server.onConnect(run(finished));
+    await controller.resolve({ approved: false }, "a");
+    await flush();
+    expect(controller.getSnapshot().closed).toMatchObject([
+      { ending: "answeredElsewhere", answer: yes, by: "ada" },
+    ]);
   });
 
   it("says that it was stopped where its turn was stopped", async () => {
