@@ -132,7 +132,7 @@ def installed() -> tuple[Path, str | None]:
 
 def _may_run(programs: Path) -> bool:
     """Whether the ordinary user comes to where they are: the checkout may be root's alone."""
-    command = [programs / "postgres", "--version"]
+    command: list[str | Path] = [programs / "postgres", "--version"]
     try:
         subprocess.run(  # noqa: S603 - our own command
             command, user=ORDINARY, cwd="/", capture_output=True, timeout=PATIENCE, check=True
