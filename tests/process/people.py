@@ -54,6 +54,11 @@ class Person:
         self._silence = silence
         self._approved = False
 
+    @property
+    def _bearable(self) -> float:
+        """Seconds of silence: a machine may be slow, and none is meant once nothing breaks."""
+        return PATIENCE / 4 if self._calm.is_set() else self._silence
+
     def see_through(self) -> None:
         """Say it, approve what is asked, and try again until it is done."""
         try:
@@ -105,7 +110,7 @@ class Person:
             path = f"{self._url}interrupts/{entry.pop('interruptId')}/answer"
             with suppress(httpx.TransportError):
                 self.happened["answered in the inbox"] += 1
-                plain.post(path, json=entry, timeout=self._silence)
+                plain.post(path, json=entry, timeout=self._bearable)
         return self._post("/connect", run_input(self.thread))
 
     def _payload(self, asked: Event) -> Any:
@@ -123,7 +128,7 @@ class Person:
         url = f"{self._url}agents/ops{path}"
         with (
             suppress(httpx.TransportError),
-            plain.stream("POST", url, json=body, timeout=self._silence) as response,
+            plain.stream("POST", url, json=body, timeout=self._bearable) as response,
         ):
             if response.status_code == 200:
                 events.extend(events_of(response.iter_lines()))
