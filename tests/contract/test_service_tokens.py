@@ -11,7 +11,7 @@ from sayso.base.service_tokens import ServiceToken, new_token
 from tests.contract.rest import at_rest, call
 from tests.contract.server import JSON, Client, Server, answer, approve, served
 from tests.contract.test_approvers import authenticate, rest, says
-from tests.contract.test_sign_ins import MINUTE, Slow, bearer, ends, lasts
+from tests.contract.test_sign_ins import MINUTE, Slow, bearer, begun, ends, lasts
 from tests.contract.wire import Exchange, Run
 from tests.stores.backends import EMBEDDED
 
@@ -141,6 +141,19 @@ async def test_a_token_ends_by_itself_and_by_being_revoked(shop: Server) -> None
     assert (await ends(shop, other, within=MINUTE + 1))["code"] == "token_expired"
     slow.go.set()
     await at_rest(shop, slow.client)
+
+
+async def test_a_body_that_was_begun_before_a_revocation_begins_nothing(shop: Server) -> None:
+    """However long it takes to come."""
+    token, _ = await added(shop)
+    client = deploying(shop, token, "deploy")
+    client.user("go")
+    path = f"/agents/{client.agent}"
+    async with begun(shop, token, path, client.body()) as run:
+        await revoke(shop, "ci")
+        await shop.clock.advance(MINUTE)
+        assert await run.status() == 401
+    assert shop.effects == []
 
 
 async def test_a_token_opens_its_own_scope(shop: Server) -> None:

@@ -1,9 +1,11 @@
 """Sign-ins that end while somebody reads, or are revoked: streams, and each request."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -254,6 +256,63 @@ async def test_who_was_revoked_decides_nothing(guarded: Server, register: Regist
     assert (await says(guarded, "leo", asked, approve())).status == 200
     await at_rest(guarded, client)
     assert guarded.effects == ["paid"]
+
+
+class Begun(NamedTuple):
+    """A request under way."""
+
+    go_on: asyncio.Event
+    answered: asyncio.Task[httpx.Response]
+
+    async def status(self) -> int:
+        self.go_on.set()
+        return (await self.answered).status_code
+
+
+@asynccontextmanager
+async def begun(server: Server, token: str, path: str, body: Any) -> AsyncIterator[Begun]:
+    """A request whose body has begun to come; what is left of it comes when it is told to go on."""
+    arrived, go_on = asyncio.Event(), asyncio.Event()
+
+    async def drip() -> AsyncIterator[bytes]:
+        yield b" "
+        arrived.set()
+        await go_on.wait()
+        yield json.dumps(body).encode()
+
+    transport = httpx.ASGITransport(app=server.app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        request = http.post(path, content=drip(), headers=bearer(token))
+        answered = asyncio.create_task(request)
+        await reached(arrived)
+        yield Begun(go_on, answered)
+        await asyncio.wait((answered,))
+
+
+@pytest.mark.parametrize("ends_by", ["its time", "a revocation"])
+async def test_who_has_left_decides_nothing_by_a_body_that_was_begun_before(
+    guarded: Server, register: Register, ends_by: str
+) -> None:
+    """It may take hours to come: one answer, several, and in a run."""
+    client = paying(guarded)
+    (asked,) = (await client.say()).interrupts
+    token = "lea 600" if ends_by == "its time" else "lea"
+    entry = {"interruptId": asked["id"], **approve()}
+    one, all_of = f"/interrupts/{asked['id']}/answer", "/interrupts/answers"
+    async with (
+        begun(guarded, token, one, approve()) as first,
+        begun(guarded, token, all_of, {"answers": [entry]}) as second,
+        begun(guarded, f"ann{token[3:]}", f"/threads/{client.thread}/stop", {}) as third,
+    ):
+        if ends_by == "a revocation":
+            register.revoked = {"lea", "ann"}
+        await guarded.clock.advance(600)
+        stored = guarded.dump()
+        assert [await each.status() for each in (first, second, third)] == [401, 401, 401]
+    assert (guarded.dump(), guarded.effects) == (stored, [])
+    async with begun(guarded, "leo 6000", one, approve()) as last:
+        await guarded.clock.advance(60)
+        assert await last.status() == 200
 
 
 async def test_the_word_of_the_hook_counts_for_ten_seconds(

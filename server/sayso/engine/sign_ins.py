@@ -72,6 +72,23 @@ class SignIns:
         if self._hook is not None and await self._is_revoked(self._hook, principal):
             raise Problem(Code.UNAUTHENTICATED, "Your sign-in was revoked: sign in again.")
 
+    def now(self) -> float:
+        """The moment, for `check_again`; in seconds."""
+        return self._clock.monotonic()
+
+    async def check_again(self, principal: Principal, since: float) -> None:
+        """The same once all that a caller sends has come, who was let in at the moment `since`.
+
+        A body may take hours: whoever has left in the meantime decides nothing by it.
+
+        Raises:
+            Problem: as `check`; `unauthenticated` also for a service's token that was revoked.
+        """
+        await self.check(principal)
+        late = self._clock.monotonic() - since >= KNOWN_S
+        if late and not await self._tokens.counts(principal):
+            raise Problem(Code.UNAUTHENTICATED, "Your token was revoked: ask for another one.")
+
     async def end(self, principal: Principal, *, began: bool) -> SignInEnd:
         """Wait until what this caller is sent has to end; then say why.
 

@@ -28,6 +28,7 @@ from sayso.base.errors import DeclarationError, Problem
 from sayso.base.records import Principal
 from sayso.engine.engine import Engine
 from sayso.engine.logins import Logins
+from sayso.engine.sign_ins import SignIns
 from sayso.http.asgi import (
     PRINCIPAL,
     App,
@@ -233,6 +234,7 @@ class Edge:
         if needs_auth:
             if self._shares is not None and target.has_end:
                 handler = partial(_shared, self._shares, handler)
+            handler = partial(_still_signed_in, self._engine.sign_ins, handler)
             handler = AuthMiddleware(handler, self._admit)
         await ErrorMiddleware(handler, self._refused, write)(scope, receive, send)
 
@@ -388,6 +390,27 @@ async def _shared(shares: Shares, handler: App, scope: Scope, receive: Receive, 
     principal: Principal = scope[PRINCIPAL]
     work = handler(scope, receive, send)
     await shares.paced((principal.scope, principal.subject), work)
+
+
+async def _still_signed_in(
+    sign_ins: SignIns, handler: App, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """Serve a request whose caller's sign-in counts when its body is whole as well."""
+    principal: Principal = scope[PRINCIPAL]
+    if scope["method"] in ("GET", "HEAD") or not sign_ins.may_end(principal):
+        await handler(scope, receive, send)
+        return
+    since, whole = sign_ins.now(), False
+
+    async def received() -> MutableMapping[str, Any]:
+        nonlocal whole
+        message = await receive()
+        if not whole and message["type"] == "http.request" and not message.get("more_body"):
+            whole = True
+            await sign_ins.check_again(principal, since)
+        return message
+
+    await handler(scope, received, send)
 
 
 def _noting(tracing: "Tracing", count: Callable[[str], None]) -> Callable[[str], None]:
