@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -266,4 +267,6 @@ def ends(desk: Serving) -> list[str]:
             ]
             return [content["channel"] for content in contents]
 
-    return asyncio.run(read())
+    # Once a test has had a page, a loop runs in this thread.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, read()).result()
