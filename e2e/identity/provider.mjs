@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import Provider from "oidc-provider";
 
 const [port, server] = process.argv.slice(2);
-const ROLES = { lea: ["lead"], leo: ["lead"] };
+const ROLES = { lea: ["lead"], leo: ["lead"], aud: ["auditor"] };
 const CLIENT = "sayso";
 
 const provider = new Provider(`http://127.0.0.1:${port}`, {

@@ -59,6 +59,20 @@ it("whoever is not signed in is led there, and back to the same page", async () 
   expect(screen.queryByLabelText("Token")).toBeNull();
 });
 
+it.each(["/trail", "/thread", "/thread/desk/t-1", "/inbox"])(
+  "whoever opens %s is led to sign in as well",
+  async (path) => {
+    signedIn = false;
+    await open(path);
+    expect(await screen.findByRole("heading", { name: "Sign in to continue" })).toBeVisible();
+    const link = screen.getByRole("link", { name: "Continue with id.example.org" });
+    expect(link).toHaveAttribute(
+      "href",
+      expect.stringContaining(`return=${encodeURIComponent(path)}`),
+    );
+  },
+);
+
 it("who has signed in is named, and signs out", async () => {
   await open("/settings");
   expect(await screen.findByText("Signed in as", { exact: false })).toHaveTextContent("lea · lead");

@@ -1,11 +1,15 @@
+import { useState } from "react";
 import { Link } from "react-router";
 import { Layout } from "../Layout.js";
+import { SignIn } from "../SignIn.js";
 import { useTitle } from "../title.js";
 import { Trail } from "./Trail.js";
 
 /** What belongs to no conversation, for auditors. */
 export function TenantPage() {
   useTitle(0, "Audit trail");
+  const [denied, setDenied] = useState<string | null>(null);
+  if (denied !== null) return <SignIn said={denied} />;
   return (
     <Layout tools={null}>
       <main className="threads" id="main">
@@ -16,7 +20,7 @@ export function TenantPage() {
           <Link to="/thread">its page</Link>.
         </p>
         <section aria-label="Audit trail of this tenant">
-          <Trail whose={null} />
+          <Trail whose={null} onDenied={setDenied} />
         </section>
       </main>
     </Layout>

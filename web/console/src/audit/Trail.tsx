@@ -1,15 +1,23 @@
 import { ArgumentTable, plainText } from "@sayso/react/components";
 import { personName, writeJson } from "@sayso/react/core";
 import { useEffect, useId, useMemo, useState } from "react";
-import { textOrNull } from "../rest.js";
+import { isDenied, textOrNull } from "../rest.js";
 import { Time } from "../thread/Time.js";
 import { textOf, useRequest } from "../useRequest.js";
 import { faultOf, hasBadSignatures, signatureLines, signaturesOf } from "./signatures.js";
 import { fetchAudit, fetchRows, type AuditRow, type AuditTrail, type Whose } from "./trail.js";
 import { aboutOf, kindWords, memberWords, peopleOf, proofOf, whoOf } from "./words.js";
 
-/** The rows of a thread or of the tenant; read again whenever `version` is another. */
-export function Trail({ whose, version }: { readonly whose: Whose; readonly version?: unknown }) {
+/**
+ * The rows of a thread or of the tenant; read again whenever `version` is another. `onDenied` is told
+ * what the server says to whom it does not know; without it the trail says so itself.
+ */
+export function Trail(props: {
+  readonly whose: Whose;
+  readonly version?: unknown;
+  readonly onDenied?: (said: string) => void;
+}) {
+  const { whose, version, onDenied } = props;
   const [trail, setTrail] = useState<AuditTrail | null>(null);
   const { busy, failure, attempt } = useRequest();
   const [unread, setUnread] = useState<unknown>(null);
@@ -21,13 +29,15 @@ export function Trail({ whose, version }: { readonly whose: Whose; readonly vers
         setUnread(null);
       },
       (error: unknown) => {
-        if (!abort.signal.aborted) setUnread(error);
+        if (abort.signal.aborted) return;
+        if (onDenied !== undefined && isDenied(error)) onDenied(error.message);
+        else setUnread(error);
       },
     );
     return () => {
       abort.abort();
     };
-  }, [whose, version]);
+  }, [whose, version, onDenied]);
   const more = async (cursor: string) => {
     const page = await fetchRows(whose, cursor, new AbortController().signal);
     setTrail((now) => now && { ...now, rows: [...now.rows, ...page.rows], next: page.next });

@@ -6,7 +6,8 @@ import { ageOf } from "../inbox/labels.js";
 import { Notice } from "../Notice.js";
 import { useIsAuditor } from "../audit/useIsAuditor.js";
 import { useTitle } from "../title.js";
-import { canTryAgain } from "../rest.js";
+import { canTryAgain, isDenied } from "../rest.js";
+import { SignIn } from "../SignIn.js";
 import { textOf } from "../useRequest.js";
 import { useNow } from "../useNow.js";
 import { fetchThreads } from "./api.js";
@@ -61,6 +62,7 @@ export function ThreadsPage() {
   };
 
   if (rows === null) {
+    if (isDenied(error)) return <SignIn said={error.message} />;
     return (
       <Layout tools={null}>
         {error === null ? (
