@@ -2,6 +2,10 @@ import type { Problem } from "@sayso/react";
 import { canRetry, failureText, parseJson, writeJson } from "@sayso/react/core";
 import { serverFetch } from "./access.js";
 import { serverUrl } from "./base.js";
+import { inTime } from "./inTime.js";
+
+/** How long a request of a page may take, its body included (ms). */
+const PATIENCE_MS = 60_000;
 
 /** A failed request: a text for people, and what the server said about it. */
 export class ServerError extends Error {
@@ -30,21 +34,29 @@ export async function request(
 ): Promise<unknown> {
   const { method = "GET", body, signal } = options;
   let response: Response;
+  let text: string;
   try {
-    response = await serverFetch(serverUrl(path), {
-      method,
-      headers: {
-        accept: "application/json",
-        ...(body !== undefined && { "content-type": "application/json" }),
+    [response, text] = await inTime(
+      PATIENCE_MS,
+      async (ends) => {
+        const answer = await serverFetch(serverUrl(path), {
+          method,
+          headers: {
+            accept: "application/json",
+            ...(body !== undefined && { "content-type": "application/json" }),
+          },
+          ...(body !== undefined && { body: writeJson(body) }),
+          signal: ends,
+        });
+        return [answer, await answer.text()] as const;
       },
-      ...(body !== undefined && { body: writeJson(body) }),
-      ...(signal !== undefined && { signal }),
-    });
+      signal,
+    );
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new ServerError("The server cannot be reached.", null, null, { cause: error });
   }
-  const said = parseJson(await response.text().catch(() => ""));
+  const said = parseJson(text);
   if (response.ok) return said;
   const problem = isRecord(said) ? said : {};
   const detail = typeof problem.detail === "string" ? problem.detail : null;
@@ -59,8 +71,8 @@ export async function request(
   }));
   const message = detail ?? plain;
   // Where single members are wrong, the server says of what.
-  const text = problems.length > 0 ? message : failureText({ code, message });
-  throw new ServerError(text, response.status, code, undefined, problems);
+  const words = problems.length > 0 ? message : failureText({ code, message });
+  throw new ServerError(words, response.status, code, undefined, problems);
 }
 
 /** True if the server does not know who is asking. */

@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { onAccessChange, serverFetch } from "./access.js";
 import { serverUrl } from "./base.js";
+import { inTime } from "./inTime.js";
 import { isRecord, textOrNull } from "./rest.js";
 
 /** Somebody whom the server knows: `lea`, a lead, of the tenant `default`. */
@@ -14,6 +15,8 @@ export interface Person {
 export type Who = Person | null | undefined;
 
 const RETRY_MS = 2000;
+/** How long the whole page waits for the server to say who is there. */
+const PATIENCE_MS = 10_000;
 
 let who: Who;
 let latest = 0;
@@ -96,9 +99,12 @@ export function keyOf(someone: Person | null): string {
 /** Asks once; undefined if asking again may help. */
 async function fetchWho(): Promise<Who> {
   try {
-    const response = await serverFetch(serverUrl("me"));
-    if (!response.ok) return isTransient(response.status) ? undefined : null;
-    const value: unknown = await response.json();
+    const value = await inTime(PATIENCE_MS, async (signal): Promise<unknown> => {
+      const response = await serverFetch(serverUrl("me"), { signal });
+      if (response.ok) return response.json();
+      return isTransient(response.status) ? undefined : null;
+    });
+    if (value === undefined) return undefined;
     if (!isRecord(value)) return null;
     const subject = textOrNull(value.subject);
     const roles = Array.isArray(value.roles) ? (value.roles as unknown[]) : [];

@@ -164,6 +164,77 @@ describe("the inbox", () => {
     );
   });
 
+  it("says the same words anew for each decision, so that they are heard", async () => {
+    localStorage.setItem("sayso-next", "on");
+    const server = open("/inbox/a", asking("a", "b", "c"));
+    server.replies.push(settled, settled);
+    await screen.findByText("3 open");
+    await within(question()).findByRole("button", { name: "Approve" });
+    await userEvent.keyboard("a");
+    await screen.findByText("2 open");
+    const first = screen.getByText("Approved: pay. The next question is open.");
+    await waitFor(() => {
+      expect(window.location.pathname).toBe("/inbox/b");
+    });
+    await within(question()).findByRole("button", { name: "Approve" });
+    const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 3_600_000);
+    await userEvent.keyboard("a");
+    clock.mockRestore();
+    await screen.findByText("1 open");
+    expect(first).not.toBeInTheDocument();
+    expect(screen.getByText("Approved: pay. The next question is open.")).toBeInTheDocument();
+  });
+
+  it("goes on without the focus of whoever is busy in the list", async () => {
+    localStorage.setItem("sayso-next", "on");
+    const server = open("/inbox/a", asking("a", "b", "c"));
+    let arrive: (reply: Response) => void = () => undefined;
+    server.replies.push(() => new Promise((resolve) => (arrive = resolve)));
+    await screen.findByText("3 open");
+    await within(question()).findByRole("button", { name: "Approve" });
+    await userEvent.keyboard("a");
+    const box = screen.getAllByRole("checkbox", { name: /Select Approval/ })[2];
+    if (box === undefined) throw new Error("There is no third row.");
+    await userEvent.click(box);
+    arrive(settled());
+    await screen.findByText("2 open");
+    await waitFor(() => {
+      expect(window.location.pathname).toBe("/inbox/b");
+    });
+    await within(question()).findByRole("button", { name: "Approve" });
+    expect(box).toBeChecked();
+    expect(box).toHaveFocus();
+  });
+
+  it("says what a key has undone and leads there, and leaves writers alone", async () => {
+    localStorage.setItem("sayso-undo", "on");
+    const server = open("/inbox/a", asking("a", "b"));
+    await screen.findByText("2 open");
+    await within(question()).findByRole("button", { name: "Approve" });
+    expect(fireEvent.keyDown(document.body, { key: "z" })).toBe(true);
+    await userEvent.keyboard("a");
+    await within(question()).findByRole("button", { name: "Undo" });
+    await userEvent.click(screen.getByRole("searchbox"));
+    await userEvent.keyboard("z");
+    expect(screen.getByRole("searchbox")).toHaveValue("z");
+    await userEvent.clear(screen.getByRole("searchbox"));
+    expect(within(question()).getByRole("button", { name: "Undo" })).toBeVisible();
+    act(() => {
+      screen.getByRole("searchbox").blur();
+    });
+    await userEvent.keyboard("j");
+    await waitFor(() => {
+      expect(window.location.pathname).toBe("/inbox/b");
+    });
+    await userEvent.keyboard("z");
+    await waitFor(() => {
+      expect(window.location.pathname).toBe("/inbox/a");
+    });
+    expect(screen.getByText("Undone: pay is open again.")).toBeInTheDocument();
+    expect(await within(question()).findByRole("button", { name: "Approve" })).toBeVisible();
+    expect(server.posted).toEqual([]);
+  });
+
   it("lets no second click answer the question that has just opened under it", async () => {
     localStorage.setItem("sayso-next", "on");
     const server = open("/inbox/a", asking("a", "b"));

@@ -93,6 +93,7 @@ export function Together({ inbox, state, ids }: DetailProps & { readonly ids: re
       }}
       onAnswer={(id, answer) => inbox.keep(id, answer)}
       onWithdraw={(id) => void inbox.withdraw(id)}
+      onSendNow={(id) => void inbox.send([id])}
       onTakeBack={(id) => void inbox.withdraw(id)}
       onSend={() => void inbox.send(ids)}
     />

@@ -19,7 +19,7 @@ import { List } from "./List.js";
 import { usePathParts } from "../thread/path.js";
 import type { Act } from "./keyboardNavigation.js";
 import { useListNavigation } from "./useListNavigation.js";
-import { useNextQuestion } from "./useNextQuestion.js";
+import { aboutOf, useNextQuestion } from "./useNextQuestion.js";
 
 /** Everything that waits for a person, in all threads: found, read and answered in place. */
 export function InboxPage() {
@@ -33,6 +33,11 @@ export function InboxPage() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [together, setTogether] = useState<readonly string[] | null>(null);
   const [help, setHelp] = useState(false);
+  // Counted, so that the same words are heard again when they are said again.
+  const [said, setSaid] = useState({ text: "", count: 0 });
+  const say = (text: string) => {
+    setSaid(({ count }) => ({ text, count: count + 1 }));
+  };
   const filter = readFilter(query);
   const filtering = isFiltering(filter);
   const { items, connection } = state;
@@ -47,12 +52,13 @@ export function InboxPage() {
     void navigate(hrefOf(id), { replace: interruptId !== null });
   };
   const { step, act, reset } = useListNavigation({ ids, currentId: interruptId, page, go });
-  const { decided, said, hasJustMoved } = useNextQuestion({
+  const { decided, hasJustMoved } = useNextQuestion({
     inbox,
     ids,
     currentId: together === null ? interruptId : null,
     page,
     go,
+    say,
   });
   const decide = (verdict: Act) => {
     if (!hasJustMoved()) act(verdict);
@@ -72,6 +78,13 @@ export function InboxPage() {
     else if (selected.size > 0) setSelected(new Set());
     else go(null);
   };
+  const waiting = Object.keys(state.sendAt).at(-1);
+  const undo = (id: string) => {
+    const item = items.find(({ interrupt }) => interrupt.id === id);
+    void inbox.withdraw(id);
+    if (item !== undefined) say(`Undone: ${aboutOf(item.interrupt)} is open again.`);
+    if (together !== null ? !together.includes(id) : interruptId !== id) go(id);
+  };
   useShortcuts({
     j: () => {
       step(1);
@@ -88,10 +101,11 @@ export function InboxPage() {
     e: () => {
       act("edit");
     },
-    z: () => {
-      const last = Object.keys(state.sendAt).at(-1);
-      if (last !== undefined) void inbox.withdraw(last);
-    },
+    ...(waiting !== undefined && {
+      z: () => {
+        undo(waiting);
+      },
+    }),
     x: () => {
       if (interruptId !== null) select(interruptId, !selected.has(interruptId));
     },
@@ -140,7 +154,7 @@ export function InboxPage() {
         />
         <h1 className="sayso-sr">Inbox</h1>
         <p className="sayso-sr" role="status">
-          {said}
+          <span key={said.count}>{said.text}</span>
         </p>
         <section className="inbox-list" aria-label="List">
           <header className="inbox-head">

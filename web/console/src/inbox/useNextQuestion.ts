@@ -1,3 +1,4 @@
+import type { Interrupt } from "@ag-ui/client";
 import { outcomeOf } from "@sayso/react/components";
 import {
   callAbout,
@@ -28,7 +29,8 @@ const SETTLES_MS = 500;
 
 /**
  * Goes on to the next question once the one on the page is decided, and keeps what was decided in
- * the list for a moment. `said` is for a live region; the focus goes to the title of what opened.
+ * the list for a moment. What it says is for a live region. The focus goes to the title of what opened,
+ * unless the reader is busy elsewhere by now, as with the boxes of the list.
  */
 export function useNextQuestion(options: {
   readonly inbox: Inbox;
@@ -36,15 +38,14 @@ export function useNextQuestion(options: {
   readonly currentId: string | null;
   readonly page: RefObject<HTMLElement | null>;
   readonly go: (id: string) => void;
+  readonly say: (text: string) => void;
 }): {
   readonly decided: readonly Decided[];
-  readonly said: string;
   /** True for a moment after it went on: a key that is pressed then was meant for the one before. */
   readonly hasJustMoved: () => boolean;
 } {
   const { inbox, currentId, page } = options;
   const [decided, setDecided] = useState<readonly Decided[]>([]);
-  const [said, setSaid] = useState("");
   const latest = useRef(options);
   const opened = useRef<string | null>(null);
   const movedAt = useRef(-Infinity);
@@ -58,7 +59,7 @@ export function useNextQuestion(options: {
     const stop = inbox.subscribe(() => {
       const [was, now] = [before, inbox.getSnapshot()];
       before = now;
-      const { ids, currentId: id, go } = latest.current;
+      const { ids, currentId: id, go, say } = latest.current;
       const over = was.items.flatMap((item) => {
         const ended = now.closed[item.interrupt.id]?.ending === "answered";
         const place = ids.indexOf(item.interrupt.id);
@@ -78,12 +79,9 @@ export function useNextQuestion(options: {
       const isDecided = over.some(({ item }) => item === current) || isHeldNow(was, now, id);
       if (current === undefined || !isDecided) return;
       const next = nextOf(ids, id, now);
-      const call = callAbout(current.interrupt, []);
-      const about = subjectOf(current.interrupt, call) ?? labelOf(current.interrupt);
-      setSaid(
-        `${wordsOf(now, id)}: ${about}.${next === null ? "" : " The next question is open."}`,
-      );
+      // The card that stays says itself what became of it.
       if (next === null || isWritingBeside()) return;
+      say(`${wordsOf(now, id)}: ${aboutOf(current.interrupt)}. The next question is open.`);
       opened.current = next;
       movedAt.current = performance.now();
       go(next);
@@ -97,10 +95,11 @@ export function useNextQuestion(options: {
   useEffect(() => {
     if (opened.current === null || opened.current !== currentId) return;
     opened.current = null;
+    if (isBusyElsewhere(page.current)) return;
     page.current?.querySelector<HTMLElement>(".detail-card .sayso-title")?.focus();
   }, [currentId, page]);
 
-  return { decided, said, hasJustMoved: () => performance.now() - movedAt.current < SETTLES_MS };
+  return { decided, hasJustMoved: () => performance.now() - movedAt.current < SETTLES_MS };
 }
 
 /** True if the reader writes something by now that is no answer, such as what to find. */
@@ -108,6 +107,20 @@ function isWritingBeside(): boolean {
   const { activeElement } = document;
   const isField = activeElement?.matches("input:not([type=checkbox]), textarea, select") ?? false;
   return isField && !(activeElement?.closest(".sayso-card") ?? false);
+}
+
+/** True if the focus is on something that is not the question, such as a box of the list. */
+function isBusyElsewhere(page: HTMLElement | null): boolean {
+  const { activeElement } = document;
+  if (activeElement === null || activeElement === document.body || activeElement === page) {
+    return false;
+  }
+  return activeElement.closest(".inbox-detail") === null;
+}
+
+/** What a question is about, in a word or two. */
+export function aboutOf(interrupt: Interrupt): string {
+  return subjectOf(interrupt, callAbout(interrupt, [])) ?? labelOf(interrupt);
 }
 
 function isOpen(state: InboxState, id: string): boolean {

@@ -18,6 +18,8 @@ export interface CardStackProps {
   /** Keeps an answer; says whether it was taken. */
   readonly onAnswer: (id: string, answer: Answer) => boolean;
   readonly onWithdraw: (id: string) => void;
+  /** Sends at once what is about to be sent by itself; without it, that is not offered. */
+  readonly onSendNow?: (id: string) => void;
   /** Takes back what this reader has told the server; without it, that is not offered. */
   readonly onTakeBack?: (id: string) => void;
   readonly onSend: () => void;
@@ -35,7 +37,7 @@ export interface CardStackProps {
  */
 export function CardStack(props: CardStackProps) {
   const { views, callOf, clock, ready, failure, onAnswer, onWithdraw, onSend } = props;
-  const { noteOf, above, cards, onTakeBack } = props;
+  const { noteOf, above, cards, onTakeBack, onSendNow } = props;
   const [shown, setShown] = useState<ReadonlySet<string>>(new Set());
   const [unfolded, setUnfolded] = useState(false);
   const stack = useRef<HTMLDivElement>(null);
@@ -72,6 +74,11 @@ export function CardStack(props: CardStackProps) {
             onWithdraw={() => {
               onWithdraw(view.interrupt.id);
             }}
+            {...(onSendNow !== undefined && {
+              onSendNow: () => {
+                onSendNow(view.interrupt.id);
+              },
+            })}
             {...(onTakeBack !== undefined && {
               onTakeBack: () => {
                 onTakeBack(view.interrupt.id);

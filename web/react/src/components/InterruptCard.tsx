@@ -141,8 +141,8 @@ export function InterruptCard(props: InterruptCardProps) {
   useEffect(() => {
     if (!decided.current) return;
     if (sendAt !== null) {
+      if (!waited.current) undo.current?.focus();
       waited.current = true;
-      undo.current?.focus();
       return;
     }
     if (phase === "open" && !waited.current) return;
@@ -276,9 +276,11 @@ export function InterruptCard(props: InterruptCardProps) {
             >
               Undo
             </button>
-            <button type="button" className="sayso-button sayso-small" onClick={onSendNow}>
-              Send now
-            </button>
+            {onSendNow !== undefined && (
+              <button type="button" className="sayso-button sayso-small" onClick={onSendNow}>
+                Send now
+              </button>
+            )}
           </>
         )}
       </div>

@@ -1,10 +1,11 @@
 "use client";
 
-import { useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 
 /**
  * Leads to what has not been read. It stands behind the buttons that decide, and once it was there
- * it keeps its place: a press that has begun ends on the button that it was meant for.
+ * it keeps its place: a press that has begun ends on the button that it was meant for. Once all is
+ * read, whoever is on it goes to the button of the row that waited for that.
  */
 export function ReadOnButton(props: {
   readonly label: string;
@@ -15,12 +16,18 @@ export function ReadOnButton(props: {
 }) {
   const { label, unread, onPress, act } = props;
   const [placed, setPlaced] = useState(unread);
+  const button = useRef<HTMLButtonElement>(null);
   if (unread && !placed) setPlaced(true);
+  useLayoutEffect(() => {
+    if (unread || button.current === null || button.current !== document.activeElement) return;
+    button.current.parentElement?.querySelector<HTMLElement>(".sayso-primary")?.focus();
+  }, [unread]);
   if (!placed) return null;
   return (
     <button
       type="button"
       className="sayso-button"
+      ref={button}
       onClick={onPress}
       {...(unread ? act !== undefined && { "data-act": act } : { style: { visibility: "hidden" } })}
     >

@@ -21,6 +21,7 @@ export function sessionFormDrafts(prefix = "sayso"): FormDrafts {
   const keyOf = ({ id }: Interrupt) => `${prefix}:form:${id}`;
   return {
     read: (interrupt) => {
+      if (takesSecret(interrupt)) return {};
       const text = quiet(() => sessionStorage.getItem(keyOf(interrupt)));
       const stored = asRecord(parseJson(text ?? ""));
       return stored?.question === digestOf(interrupt) ? (asRecord(stored.values) ?? {}) : {};

@@ -36,6 +36,7 @@ function Secret(props: { readonly name: string; readonly ask: () => Promise<Repl
   const [reply, setReply] = useState<Reply<unknown> | null>(null);
   const [asking, setAsking] = useState(false);
   const show = async () => {
+    if (asking) return;
     setAsking(true);
     setReply(await props.ask());
     setAsking(false);
@@ -59,7 +60,8 @@ function Secret(props: { readonly name: string; readonly ask: () => Promise<Repl
       <button
         type="button"
         className="sayso-button sayso-small"
-        disabled={asking}
+        // Whoever pressed it stays on it while the server is asked.
+        aria-disabled={asking}
         aria-label={`${shown ? "Hide" : "Show"} ${props.name}`}
         onClick={() => {
           if (shown) setReply(null);

@@ -1,7 +1,8 @@
 import { isExpired } from "./expiry.js";
 import type { InboxItem, Listed } from "./inboxItems.js";
-import { equalJson, mapOf } from "./json.js";
-import type { Answer, Closed, Connection, Failure, Problem } from "./types.js";
+import { asRecord, equalJson, mapOf } from "./json.js";
+import { withoutMarked, withoutSecrets } from "./secrets.js";
+import type { Answer, Closed, Connection, Failure, Interrupt, Problem } from "./types.js";
 import type { InterruptView, Phase } from "./views.js";
 
 /** The state of the inbox. Immutable: every change makes a new value. */
@@ -84,13 +85,16 @@ export function withListed(state: InboxState, { item, closed }: Listed): InboxSt
 export function withEnd(state: InboxState, end: Closed): InboxState {
   const { id } = end.interrupt;
   const closed = state.closed[id];
-  if (closed?.ending === "answered" && equalJson(closed.answer, end.answer)) {
-    const { result } = end;
-    if (result === undefined || equalJson(result, closed.result)) return state;
-    return { ...state, closed: mapOf(state.closed, { [id]: { ...closed, result } }) };
+  if (closed?.ending === "answered" && isSameAnswer(end.interrupt, closed.answer, end.answer)) {
+    const { answer, result = closed.result } = end;
+    if (equalJson(answer, closed.answer) && equalJson(result, closed.result)) return state;
+    // As the server has it: without what was secret in it.
+    const next = { ...closed, answer, ...(result !== undefined && { result }) };
+    return { ...state, closed: mapOf(state.closed, { [id]: next }) };
   }
   const said = state.answers[id];
-  const ours = said !== undefined && (end.answer === null || equalJson(said, end.answer));
+  const ours =
+    said !== undefined && (end.answer === null || isSameAnswer(end.interrupt, said, end.answer));
   const settled: Closed =
     ours && end.ending === "answeredElsewhere" && state.sending.includes(id)
       ? { ...end, ending: "answered", answer: said }
@@ -101,6 +105,17 @@ export function withEnd(state: InboxState, end: Closed): InboxState {
     items: state.items.filter((item) => item.interrupt.id !== id),
     closed: mapOf(Object.fromEntries(kept), { [id]: settled }),
   };
+}
+
+/** True if two answers are the same but for their secrets, which the server tells nobody. */
+function isSameAnswer(interrupt: Interrupt, one: Answer | null, other: Answer | null): boolean {
+  if (equalJson(one, other)) return true;
+  if (one?.status !== "resolved" || other?.status !== "resolved") return false;
+  const schema = asRecord(interrupt.responseSchema) ?? {};
+  const [left, right] = [one, other].map(({ payload }) =>
+    withoutSecrets(withoutMarked(payload, schema)),
+  );
+  return equalJson(left, right);
 }
 
 /** A thread is gone with all its questions. */

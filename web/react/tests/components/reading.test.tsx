@@ -3,6 +3,7 @@ import { act, render, screen } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { InterruptCard } from "../../src/components/index.js";
+import { ReadOnButton } from "../../src/components/ReadOnButton.js";
 import { approval } from "../wire.js";
 
 /** Stands in for the browser's own; tests say whether the end of the card is on the screen. */
@@ -30,6 +31,19 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.unstubAllGlobals();
+});
+
+it("whoever is on the way to what is unread comes to the yes once all is read", () => {
+  const row = (unread: boolean) => (
+    <div>
+      <button className="sayso-primary">Approve</button>
+      <ReadOnButton label="Read to the end" unread={unread} onPress={vi.fn()} />
+    </div>
+  );
+  const { rerender } = render(row(true));
+  screen.getByRole("button", { name: "Read to the end" }).focus();
+  rerender(row(false));
+  expect(screen.getByRole("button", { name: "Approve" })).toHaveFocus();
 });
 
 const LONG = "Delete the lot. ".repeat(100);

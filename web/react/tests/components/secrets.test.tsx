@@ -1,4 +1,4 @@
-import { render, screen, waitFor } from "@testing-library/react";
+import { act, render, screen, waitFor } from "@testing-library/react";
 import { userEvent } from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { InterruptCard, RevealProvider, type Reveal } from "../../src/components/index.js";
@@ -97,6 +97,25 @@ describe("a call that has a secret", () => {
     expect(document.body.textContent).not.toContain("hunter2");
     const kept = [sessionStorage, localStorage].map((storage) => JSON.stringify(storage));
     expect(kept.join("")).not.toContain("hunter2");
+  });
+
+  it("keeps the focus on its button while the server is asked, and asks once", async () => {
+    let arrive: (reply: { readonly ok: true; readonly value: unknown }) => void = () => undefined;
+    const onReveal = vi.fn<Reveal>().mockReturnValue(new Promise((resolve) => (arrive = resolve)));
+    show(onReveal);
+    const button = screen.getByRole("button", { name: "Show password" });
+    button.focus();
+    await userEvent.keyboard("{Enter}{Enter}");
+    expect(button).toBeEnabled();
+    expect(button).toHaveAttribute("aria-disabled", "true");
+    expect(onReveal).toHaveBeenCalledOnce();
+    await act(() => {
+      arrive({ ok: true, value: "hunter2" });
+      return Promise.resolve();
+    });
+    expect(button).toHaveFocus();
+    expect(button).toHaveAccessibleName("Hide password");
+    expect(button).toHaveAttribute("aria-disabled", "false");
   });
 
   it("tells why it is not shown", async () => {

@@ -6,6 +6,8 @@ import {
   type Closed,
   type ControllerOptions,
 } from "../../src/core/index.js";
+import { sessionFormDrafts } from "../../src/components/formDrafts.js";
+import { digestOf } from "../../src/core/drafts.js";
 import {
   approval,
   cancelled,
@@ -70,6 +72,35 @@ describe("answers that were given and not sent", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(after.getSnapshot().answers).toEqual({ a: yes, b: yes });
     expect(server.runs).toEqual([]);
+  });
+
+  it("are one person's: another one is not shown them, and has other ones", async () => {
+    const as = (person: string) => ({ drafts: sessionDrafts(`sayso:${person}`) });
+    (await load(asks("a", "b"), as("lea"))).answer("a", yes);
+    const other = await load(asks("a", "b"), as("leo"));
+    expect(other.getSnapshot().answers).toEqual({});
+    other.answer("a", no);
+    expect((await load(asks("a", "b"), as("lea"))).getSnapshot().answers).toEqual({ a: yes });
+    expect((await load(asks("a", "b"), as("leo"))).getSnapshot().answers).toEqual({ a: no });
+  });
+
+  it("are not read of a question that takes a secret, whoever has kept them", () => {
+    const schema = (more: object) => ({
+      type: "object",
+      properties: { approved: { type: "boolean" }, code: { type: "string", ...more } },
+    });
+    const secret = approval("a", { responseSchema: schema({ writeOnly: true }) });
+    const answer = { status: "resolved", payload: { approved: true, code: "hunter2" } };
+    const kept = { answer, question: digestOf(secret) };
+    sessionStorage.setItem("sayso:answers:t", JSON.stringify({ a: kept }));
+    expect(sessionDrafts().read("t", [secret])).toEqual({});
+    const plain = approval("a", { responseSchema: schema({}) });
+    const same = { answer, question: digestOf(plain) };
+    sessionStorage.setItem("sayso:answers:t", JSON.stringify({ a: same }));
+    expect(sessionDrafts().read("t", [plain])).toEqual({ a: answer });
+    const form = { question: digestOf(secret), values: { code: "hunter2" } };
+    sessionStorage.setItem("sayso:form:a", JSON.stringify(form));
+    expect(sessionFormDrafts().read(secret)).toEqual({});
   });
 
   it("taken back are not offered again", async () => {

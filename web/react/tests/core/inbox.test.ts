@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Inbox, inboxView, validateAnswer, type Page } from "../../src/core/index.js";
+import { Inbox, inboxView, validateAnswer, type Answer, type Page } from "../../src/core/index.js";
 import { InboxServer, listed, problem } from "./inboxServer.js";
 
 const flush = () => vi.advanceTimersByTimeAsync(1);
@@ -409,6 +409,44 @@ describe("an answer from the inbox", () => {
     server.tell({ type: "settled", interrupt: listed("a", { status: "resolved", answer }) });
     await flush();
     expect(view(inbox, "a")?.closed?.ending).toBe("answered");
+  });
+
+  it("with a secret is one's own, also as the server tells of it, and keeps no secret", async () => {
+    const secret = { type: "string", writeOnly: true };
+    const responseSchema = {
+      type: "object",
+      properties: {
+        approved: { type: "boolean" },
+        editedArgs: { type: "object", properties: { key: secret } },
+      },
+    };
+    const own = { status: "resolved", payload: { approved: true, editedArgs: { key: "hunter2" } } };
+    const marked = { approved: true, editedArgs: { key: { secret: "0".repeat(64) } } };
+    const ends = { status: "resolved", answer: { ...own, payload: marked, by: "ann" } };
+    for (const first of ["reply", "stream"]) {
+      const server = new InboxServer();
+      server.items = [listed("a", { responseSchema })];
+      const inbox = await follow(server);
+      let reply: (response: Response) => void = () => undefined;
+      server.replies.push(() => new Promise((resolve) => (reply = resolve)));
+      void inbox.answer("a", own as Answer);
+      await flush();
+      const said = [
+        () => {
+          reply(Response.json({ runId: "r" }));
+        },
+        () => {
+          server.tell({ type: "settled", interrupt: listed("a", { responseSchema, ...ends }) });
+        },
+      ];
+      for (const say of first === "reply" ? said : said.reverse()) {
+        say();
+        await flush();
+      }
+      expect(view(inbox, "a")?.closed).toMatchObject({ ending: "answered" });
+      close?.();
+      if (first === "reply") expect(JSON.stringify(inbox.getSnapshot())).not.toContain("hunter2");
+    }
   });
 
   it("is kept by the server while others of its thread are open, and can be taken back", async () => {
