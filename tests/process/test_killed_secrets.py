@@ -37,7 +37,7 @@ async def _served(url: str, door: Path, password: str, now: int) -> None:
 
     @app.agent("desk")
     async def desk(turn: Turn) -> None:
-        await turn.call(let_in, user="ann", password=password)
+        await turn.call(let_in, {"user": "ann", "password": password})
 
     async with app.lifespan():
         client = Client(app, "desk", thread=THREAD)

@@ -362,9 +362,8 @@ def out_of_date(case: Case) -> Refuse | None:
     """
     changed = [
         item
-        for key, entry in case.resolving.items()
-        if (item := case.open[key])
-        and entry.shown is not None
+        for item, entry in ((case.open[key], entry) for key, entry in case.resolving.items())
+        if entry.shown is not None
         and entry.shown != digest_of(item)
         and not quorum.has_agreed(item, entry, case.principal.subject)
     ]
