@@ -1,6 +1,8 @@
 """The real CopilotKit client over a Python server: every kind of question, and what goes wrong."""
 
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -13,6 +15,7 @@ from tests.contract.requirements import requirement
 from tests.patience import PATIENCE
 from tests.process.replicas import Replica
 from tests.server import DemoServer, until
+from tests.sources import ROOT
 
 every = pytest.mark.parametrize("way", WAYS)
 runtime = pytest.mark.parametrize("way", RUNTIME)
@@ -70,14 +73,27 @@ def test_a_refused_answer_leaves_a_live_card_that_says_why(shop: Opens, way: str
     tab.goes_on()
 
 
+@pytest.fixture(scope="module")
+def unhurried(tmp_path_factory: pytest.TempPathFactory, origin: str) -> Iterator[DemoServer]:
+    """A demo that gives a slow page the time to draw between a refusal and its question."""
+    folder: Path = tmp_path_factory.mktemp("unhurried")
+    server = DemoServer(folder, watched=False, options=("--cors", origin))
+    server.command = [
+        "e2e.unhurried" if part == "tests.unwatched" else part for part in server.command
+    ]
+    server.environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "server"), str(ROOT)])
+    with server:
+        yield server
+
+
 @pytest.mark.parametrize("extra", ["", "&plain&unkeyed"])
 @pytest.mark.parametrize("way", [*RUNTIME, "direct"])
 @requirement("CL-08")
 def test_the_same_refusal_three_times_leaves_three_live_forms(
-    shop: Opens, way: str, extra: str
+    shop: Opens, unhurried: DemoServer, way: str, extra: str
 ) -> None:
     """With cards keyed by what was refused, and without any key, as first pages are."""
-    tab = shop(way, extra=extra)
+    tab = shop(way, server=unhurried, extra=extra)
     refused_three_times(tab)
 
 
@@ -150,14 +166,16 @@ def test_an_expired_card_can_still_be_pressed_and_says_what_became_of_it(
 
 @runtime
 @requirement("CL-08")
-def test_cards_without_a_key_are_live_one_after_the_other(shop: Opens, way: str) -> None:
+def test_cards_without_a_key_are_live_one_after_the_other(
+    shop: Opens, unhurried: DemoServer, way: str
+) -> None:
     """Also those of the older event, which come one by one."""
-    tab = shop(way, extra="&plain&unkeyed")
+    tab = shop(way, server=unhurried, extra="&plain&unkeyed")
     tab.say("deploy")
     tab.press("Approve", "Deploy it to production?")
     tab.press("Approve", "Really deploy it?")
     tab.effects_are("deploy")
-    tab = shop(way, extra="&plain&unkeyed", legacy=True)
+    tab = shop(way, server=unhurried, extra="&plain&unkeyed", legacy=True)
     tab.say("email")
     for words in ("everyone@", "sam@", "ada@"):
         tab.press("Approve", words)
