@@ -24,6 +24,7 @@ Citations = dict[str, set[str]]
 """Rule id to the places that cite it, each `path::test` or `path` for web tests."""
 
 
+@cache
 def citations() -> Citations:
     """Every citation of a rule in the checkout."""
     return _gathered(cited_in_python, cited_in_web)
