@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from sayso import AgentOptions, CopilotKit, Limits, Principal, Quota, Sayso, ServerOptions, Turn
@@ -328,3 +329,43 @@ async def test_a_refusal_names_as_many_errors_as_are_allowed() -> None:
         ):
             assert answer.status in (404, 422)
             assert len(answer.json["errors"]) == 3
+
+
+async def test_bodies_that_still_come_have_a_bound_for_each_user() -> None:
+    """Two of the largest; what is whole, given up, or of somebody else does not count."""
+    desk = Desk(Limits(body=100_000, history=40_000, payload=10_000))
+    transport = httpx.ASGITransport(app=desk.app)
+    async with (
+        desk.app.lifespan(),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost") as http,
+    ):
+
+        def begin(who: str, go_on: asyncio.Event, arrived: asyncio.Event) -> Any:
+            async def drip() -> AsyncIterator[bytes]:
+                yield b" " * 90_000
+                arrived.set()
+                await go_on.wait()
+                yield b'{"answers": []}'
+
+            fields = {**JSON, "authorization": who}
+            request = http.post("/interrupts/answers", content=drip(), headers=fields)
+            return asyncio.create_task(request)
+
+        async def sent(who: str, go_on: asyncio.Event) -> Any:
+            arrived = asyncio.Event()
+            task = begin(who, go_on, arrived)
+            await arrived.wait()
+            return task
+
+        held, at_once = asyncio.Event(), asyncio.Event()
+        at_once.set()
+        waiting = [await sent("ann", held) for _ in range(2)]
+        late = await begin("ann", at_once, asyncio.Event())
+        assert (late.status_code, late.json()["limit"]) == (429, "body")
+        assert (await begin("bob", at_once, asyncio.Event())).status_code == 422
+        waiting.pop().cancel()
+        assert (await begin("ann", at_once, asyncio.Event())).status_code == 422
+        held.set()
+        assert (await waiting.pop()).status_code == 422
+        again = [await sent("ann", held) for _ in range(2)]
+        assert {(await each).status_code for each in again} == {422}

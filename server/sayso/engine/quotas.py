@@ -27,6 +27,8 @@ _MAX_KNOWN: Final = 10_000
 """Owners that are known beside each other, before those who are at rest are forgotten."""
 _PERIODS: Final = {"requests_a_minute": 60.0, "forks_an_hour": 3600.0}
 """Seconds of each rate."""
+_BODIES: Final = 2
+"""Bodies of the largest size that may come from one user at the same time."""
 _STORED: Final = ("open_questions", "bytes", "threads")
 _WORDS: Final = {
     "runs": "runs at the same time",
@@ -66,11 +68,33 @@ class Quotas:
         """When all that was counted of a rate is worked off: one period ahead at most."""
         self._stored: dict[Owner, tuple[float, tuple[str, ...]]] = {}
         """Which limits of what is stored are reached, and until when that is known."""
+        self._coming: dict[Owner, int] = {}
+        """Bytes of bodies that have begun to come, and are not whole yet."""
+        self._most_coming = _BODIES * limits.body if shared else None
         self._most_due = self._most_stored = _MAX_KNOWN
 
     def request(self, principal: Principal) -> None:
         """Count a request, of any kind."""
         self._pace("requests_a_minute", principal)
+
+    def comes(self, principal: Principal, size: int) -> None:
+        """Count bytes of a body that still comes; below 0 once it is whole, or given up.
+
+        Who sends a part of many, and nothing more, would fill the memory with them.
+        """
+        if self._most_coming is None or size == 0:
+            return
+        owner = (principal.scope, principal.subject)
+        after = self._coming.pop(owner, 0) + size
+        if after > 0:
+            self._coming[owner] = after
+        if size > 0 and after > self._most_coming:
+            raise Problem(
+                Code.TOO_MANY,
+                f"Your requests that still come have more than {self._most_coming} bytes together. "
+                f"Try again in {_FULL_S} seconds.",
+                more={"limit": "body", "max": self._most_coming, "retryAfter": _FULL_S},
+            )
 
     def fork(self, principal: Principal) -> None:
         """Count a thread that is about to be copied."""
