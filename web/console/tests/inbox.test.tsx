@@ -73,6 +73,17 @@ describe("the inbox", () => {
     expect(screen.getByRole("link", { name: "Inbox 3 open" })).toBeVisible();
   });
 
+  it("shows no place of a secret in a row", async () => {
+    const server = new InboxServer();
+    const args = { user: "ann", password: { secret: "b".repeat(64) } };
+    server.items = [
+      listed("a", { message: "", metadata: { sayso: { tool: "sign_in", arguments: args } } }),
+    ];
+    open("/inbox", server);
+    await screen.findByText("1 open");
+    expect(rows()[0]).toHaveTextContent("user ann · password (not shown)");
+  });
+
   it("does not say that nothing waits before it has heard so from the server", async () => {
     const server = asking();
     server.up = false;

@@ -5,6 +5,7 @@ import {
   expiryOf,
   formatRemaining,
   personName,
+  withoutSecrets,
   writeJson,
   type InboxItem,
 } from "@sayso/react/core";
@@ -20,8 +21,9 @@ export function saidOf(interrupt: Interrupt): string {
   return (briefing?.says ?? brief(call.args)).slice(0, MAX_CHARACTERS);
 }
 
-/** An object's members in one line: `to ada@example.com · subject Your refund`. */
-export function brief(value: unknown): string {
+/** An object's members in one line, secrets not shown: `to ada@example.com · subject Your refund`. */
+export function brief(stored: unknown): string {
+  const value = withoutSecrets(stored);
   if (typeof value !== "object" || value === null)
     return value === undefined ? "" : writeJson(value);
   return Object.entries(value)
