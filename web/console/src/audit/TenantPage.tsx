@@ -15,10 +15,9 @@ export function TenantPage() {
       <main className="threads" id="main">
         <h1>Of this tenant</h1>
         <p className="audit-intro">
-          What belongs to no conversation: who signed in and out, who took the audit trail out, which
-          tokens services have, which approvals are no longer remembered. Each conversation has a
-          trail of its own, at the foot of{" "}
-          <Link to="/thread">its page</Link>.
+          What belongs to no conversation: who signed in and out, who took the audit trail out,
+          which tokens services have, which approvals are no longer remembered. Each conversation
+          has a trail of its own, at the foot of <Link to="/thread">its page</Link>.
         </p>
         <section aria-label="Audit trail of this tenant">
           <Trail whose={null} onDenied={setDenied} />
