@@ -148,7 +148,8 @@ export function reduce(state: MachineState, action: Action): MachineState {
     case "failed":
       return failed(state, action);
     case "abandoned":
-      return state.status === "running" ? { ...state, status: "idle", inFlight: [] } : state;
+      // What was answered is kept: the next look may find the question still open.
+      return state.status === "running" ? { ...state, status: "idle" } : state;
     case "answered":
       return answered(state, action);
     case "rejected":
@@ -268,7 +269,10 @@ function started(
   { origin, now }: Extract<Action, { type: "started" }>,
 ): MachineState {
   if (state.status === "submitting") return state;
-  if (state.interrupts.length === 0) return { ...state, status: "running", failure: null };
+  if (state.interrupts.length === 0) {
+    const left = origin === "run" ? withoutOpen(state) : state;
+    return { ...left, status: "running", failure: null };
+  }
   if (origin !== "sync") return state;
   return {
     ...withoutOpen(state),

@@ -195,6 +195,16 @@ describe("transitions", () => {
     expect(reduce(before, look)).toEqual(before);
   });
 
+  it("keeps an answer while a look is given up before it has said how the thread stands", () => {
+    const look = { ...interrupted(ask("a")), origin: "sync" } as Action;
+    const begins: Action = { type: "started", origin: "sync", now: NOW };
+    const given = after(interrupted(ask("a")), answered("a"), begins, { type: "abandoned" });
+    expect(given).toMatchObject({ status: "idle", interrupts: [] });
+    expect(reduce(given, look)).toMatchObject({ status: "awaiting", answers: { a: yes } });
+    const anew = reduce(given, { type: "started", origin: "run", now: NOW });
+    expect(anew).toMatchObject({ status: "running", answers: {}, inFlight: [] });
+  });
+
   it("[CL-08] a look that finds another wording drops the answer to the old one", () => {
     const before = after(interrupted(ask("a", { message: "old" })), answered("a"));
     const look = { ...interrupted(ask("a", { message: "new" })), origin: "sync" } as Action;
