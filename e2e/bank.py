@@ -16,4 +16,4 @@ async def sign_in(user: str, password: Secret[str]) -> str:
 @app.agent("teller")
 async def teller(turn: Turn) -> None:
     """Asks before it signs in."""
-    await turn.say(str(await turn.call(sign_in, user="ann", password=PHRASE)))
+    await turn.say(str(await turn.call(sign_in, {"user": "ann", "password": PHRASE})))
