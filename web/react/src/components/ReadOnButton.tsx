@@ -5,7 +5,8 @@ import { useLayoutEffect, useRef, useState } from "react";
 /**
  * Leads to what has not been read. It stands behind the buttons that decide, and once it was there
  * it keeps its place: a press that has begun ends on the button that it was meant for. Once all is
- * read, whoever is on it goes to the button of the row that waited for that.
+ * read, whoever is on it goes to its row, one step of the Tab key before the yes; to the yes itself
+ * a held Enter would come, too, and say it.
  */
 export function ReadOnButton(props: {
   readonly label: string;
@@ -20,7 +21,10 @@ export function ReadOnButton(props: {
   if (unread && !placed) setPlaced(true);
   useLayoutEffect(() => {
     if (unread || button.current === null || button.current !== document.activeElement) return;
-    button.current.parentElement?.querySelector<HTMLElement>(".sayso-primary")?.focus();
+    const row = button.current.parentElement;
+    if (row === null) return;
+    row.tabIndex = -1;
+    row.focus();
   }, [unread]);
   if (!placed) return null;
   return (

@@ -349,6 +349,10 @@ export class InterruptController {
         if (origin === "submit") this.#dispatch({ type: "accepted", now: this.clock() });
         else this.#started(origin);
       },
+      onStalled: () => {
+        // Only what a live run alone would send says that open questions were answered.
+        if (this.#state.interrupts.length === 0) this.#started("sync");
+      },
       onOutcome: (origin, end) => {
         this.#onOutcome(origin, end);
       },
@@ -459,10 +463,15 @@ export class InterruptController {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Answers are kept until they are sent; a thread with nothing open keeps none. */
+  /**
+   * Answers are kept until they are sent; a thread with nothing open keeps none. Until a look at it
+   * has said how it stands, that is not known.
+   */
   #keepDrafts(before: MachineState, next: MachineState): void {
     if (next.answers === before.answers && next.interrupts === before.interrupts) return;
-    this.#options.drafts?.write(next.threadId, next.interrupts, next.answers);
+    const { threadId, interrupts, inFlight, answers } = next;
+    const asked = this.runs.active === "sync" ? [...interrupts, ...inFlight] : interrupts;
+    this.#options.drafts?.write(threadId, asked, answers);
   }
 
   /** One timer for the next expiry; after it, a server that settles expired ones is asked. */

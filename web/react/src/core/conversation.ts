@@ -116,6 +116,9 @@ export class Conversation {
           if (origin === "run") this.#delivered();
           else this.#update({ connection: { status: "ready" } });
         },
+        onStalled: () => {
+          this.#update({ connection: { status: "ready" } });
+        },
         onOutcome: (origin, end) => {
           this.#onOutcome(origin, end);
         },

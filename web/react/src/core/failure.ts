@@ -38,6 +38,12 @@ export function truncated(eventsSeen: number): Failure {
     : plain("truncated", "The connection ended before the agent was done.");
 }
 
+/** What was to be sent is no JSON, as a payload of an own card may be; nothing was sent. */
+export function unwritable(error: unknown): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  return plain("protocol", `This cannot be written as JSON: ${message}`);
+}
+
 /** Nothing came back in time; the request was given up, not cancelled. */
 export function timedOut(milliseconds: number): Failure {
   return plain("timeout", `No answer within ${Math.round(milliseconds / 1000)} seconds.`);

@@ -81,6 +81,8 @@ export class Inbox {
   readonly #listeners = new Set<() => void>();
   readonly #shown = new Shown();
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+  /** What would have been sent while nothing was. */
+  readonly #due = new Set<string>();
   #state: InboxState = EMPTY_INBOX;
   #users = 0;
   #stopFollowing: (() => void) | undefined;
@@ -149,9 +151,8 @@ export class Inbox {
   resume(): void {
     if (!this.#suspended) return;
     this.#suspended = false;
-    const { sendAt } = this.#state;
-    const now = this.clock();
-    void this.send(this.#waiting().filter((id) => (sendAt[id] ?? now) <= now));
+    // By what came, not by the clock: the server's may go back, and then nothing would send them.
+    void this.send(this.#waiting().filter((id) => this.#due.has(id)));
   }
 
   /** Keeps an answer without sending it; says whether it was taken. */
@@ -221,7 +222,10 @@ export class Inbox {
     if (first === undefined) return;
     if (this.#suspended) {
       const now = this.clock();
-      for (const id of outgoing.keys()) this.#set(withSendAt(this.#state, id, now));
+      for (const id of outgoing.keys()) {
+        this.#set(withSendAt(this.#state, id, now));
+        this.#due.add(id);
+      }
       return;
     }
     const threads = new Map([...outgoing.keys()].map((id) => [id, this.#item(id)?.threadId ?? ""]));
@@ -452,6 +456,7 @@ export class Inbox {
       clearTimeout(timer);
       this.#timers.delete(id);
     }
+    for (const id of this.#due) if (!(id in next.sendAt)) this.#due.delete(id);
     if (this.#drafts !== undefined && next.answers !== before.answers) {
       const changed = [...before.items, ...next.items].filter(
         ({ interrupt: { id } }) => next.answers[id] !== before.answers[id],

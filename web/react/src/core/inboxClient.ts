@@ -1,5 +1,5 @@
 import { spelt } from "./exact.js";
-import { failureFromHttp, failureFromRejection, timedOut } from "./failure.js";
+import { failureFromHttp, failureFromRejection, timedOut, unwritable } from "./failure.js";
 import { readEvents } from "./eventStream.js";
 import { readListed, type InboxItem, type Listed } from "./inboxItems.js";
 import { asRecord, asText, parseJson, textsOf, writeJson } from "./json.js";
@@ -91,7 +91,7 @@ export class InboxClient {
   /** Answers one interrupt; the request outlives its page if it is short enough. */
   async answer(id: string, answer: Answer): Promise<Taken> {
     const path = `interrupts/${encodeURIComponent(id)}/answer`;
-    const reply = await this.#request("POST", path, spelt(answer), true);
+    const reply = await this.#request("POST", path, () => spelt(answer), true);
     return reply.ok ? taken(asRecord(reply.value)) : { kind: "refused", failure: reply.failure };
   }
 
@@ -100,16 +100,15 @@ export class InboxClient {
    * all of them under the empty id. The request outlives its page if it is short enough.
    */
   async answerAll(answers: ReadonlyMap<string, Answer>): Promise<ReadonlyMap<string, Taken>> {
-    const entries = [...answers].map(([interruptId, answer]) => ({
-      interruptId,
-      ...spelt(answer),
-    }));
-    const reply = await this.#request("POST", "interrupts/answers", { answers: entries }, true);
+    const entries = () =>
+      [...answers].map(([interruptId, answer]) => ({ interruptId, ...spelt(answer) }));
+    const body = () => ({ answers: entries() });
+    const reply = await this.#request("POST", "interrupts/answers", body, true);
     if (!reply.ok) return new Map([["", { kind: "refused", failure: reply.failure }]]);
-    const body = asRecord(reply.value);
-    if (!Array.isArray(body?.items)) return new Map([["", taken(body)]]);
+    const said = asRecord(reply.value);
+    if (!Array.isArray(said?.items)) return new Map([["", taken(said)]]);
     return new Map(
-      (body.items as unknown[]).map((item) => {
+      (said.items as unknown[]).map((item) => {
         const thread = asRecord(item);
         return [asText(thread?.threadId) ?? "", taken(thread)];
       }),
@@ -134,12 +133,13 @@ export class InboxClient {
   /** A secret of the call that a question is about, at a JSON Pointer into its arguments. */
   async reveal(id: string, pointer: string): Promise<Reply<unknown>> {
     const path = `interrupts/${encodeURIComponent(id)}/reveal`;
-    const reply = await this.#request("POST", path, { pointer });
+    const reply = await this.#request("POST", path, () => ({ pointer }));
     return reply.ok ? { ok: true, value: asRecord(reply.value)?.value } : reply;
   }
 
   async #change(id: string, verb: string, body: unknown, now: number) {
-    const reply = await this.#request("POST", `interrupts/${encodeURIComponent(id)}/${verb}`, body);
+    const path = `interrupts/${encodeURIComponent(id)}/${verb}`;
+    const reply = await this.#request("POST", path, () => body);
     return reply.ok ? { ok: true as const, value: readListed(reply.value, now) } : reply;
   }
 
@@ -192,14 +192,19 @@ export class InboxClient {
   async #request(
     method: string,
     path: string,
-    body?: unknown,
+    body?: () => unknown,
     outlives = false,
   ): Promise<Reply<unknown>> {
+    let text: string | undefined;
+    try {
+      if (body !== undefined) text = writeJson(body());
+    } catch (error) {
+      return refused(unwritable(error));
+    }
     const late = new AbortController();
     const timer = setTimeout(() => {
       late.abort();
     }, this.#timeoutMs);
-    const text = body === undefined ? undefined : writeJson(body);
     const bytes = outlives ? bytesOf(text ?? "") : 0;
     const keepalive = outlives && this.#outliving + bytes <= OUTLIVING_BYTES;
     if (keepalive) this.#outliving += bytes;
@@ -230,10 +235,17 @@ export class InboxClient {
   }
 }
 
-/** True if these answers can still be sent, in one request, when their page goes away. */
+/**
+ * True if these answers can still be sent, in one request, when their page goes away; none can with
+ * one among them that is no JSON.
+ */
 export function canOutlive(answers: readonly Answer[]): boolean {
-  const bytes = answers.reduce((all, answer) => all + bytesOf(writeJson(spelt(answer))) + 200, 0);
-  return bytes <= OUTLIVING_BYTES;
+  try {
+    const bytes = answers.reduce((all, answer) => all + bytesOf(writeJson(spelt(answer))) + 200, 0);
+    return bytes <= OUTLIVING_BYTES;
+  } catch {
+    return false;
+  }
 }
 
 function bytesOf(text: string): number {

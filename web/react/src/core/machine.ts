@@ -392,11 +392,13 @@ function failed(
       ? { ...state, status: "failed", failure }
       : state;
   }
-  const open = state.inFlight.length > 0 ? state.inFlight : state.interrupts;
+  // What a look found answered is not open again because a message failed.
+  const sent = origin === "submit" ? state.inFlight : [];
+  const open = sent.length > 0 ? sent : state.interrupts;
   const restored: MachineState = {
     ...state,
     interrupts: open,
-    inFlight: [],
+    inFlight: origin === "submit" ? [] : state.inFlight,
     closed: state.closed.filter((closed) => !open.some((it) => it.id === closed.interrupt.id)),
     status: "failed",
     failure,

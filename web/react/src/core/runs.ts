@@ -53,6 +53,8 @@ export interface RunListener {
   onStarted?(origin: Origin, runId: string): void;
   /** The server is acting: something came that neither a refusal nor a look would bring. */
   onProgress?(origin: Origin): void;
+  /** A look has told how the thread looks, and does not end: a run may be going on there. */
+  onStalled?(): void;
   /** `RUN_FINISHED` came; the body may still be open (A2). */
   onOutcome?(origin: Origin, end: RunEnd): void;
   /** The run is over. */
@@ -294,11 +296,15 @@ export class RunDriver {
     }
   }
 
-  /** A thread at rest is told of at one go: a look that stalls after a snapshot found a live run. */
+  /**
+   * A thread at rest is told of at one go: a look that stalls after a snapshot has probably found a
+   * live run, or its line is slow.
+   */
   #expectEnd(current: Track): void {
     clearTimeout(current.liveTimer);
     current.liveTimer = setTimeout(() => {
-      if (current.terminal === null) this.#progress(current);
+      if (current.terminal !== null || current.progressed) return;
+      for (const it of this.#listeners) it.onStalled?.();
     }, END_WITHIN_MS);
   }
 

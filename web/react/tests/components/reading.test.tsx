@@ -33,16 +33,24 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-it("whoever is on the way to what is unread comes to the yes once all is read", () => {
+it("whoever is on the way to what is unread is one step before the yes once all is read, not on it", async () => {
+  const onApprove = vi.fn();
   const row = (unread: boolean) => (
-    <div>
-      <button className="sayso-primary">Approve</button>
+    <div data-testid="row">
+      <button className="sayso-primary" disabled={unread} onClick={onApprove}>
+        Approve
+      </button>
       <ReadOnButton label="Read to the end" unread={unread} onPress={vi.fn()} />
     </div>
   );
   const { rerender } = render(row(true));
   screen.getByRole("button", { name: "Read to the end" }).focus();
   rerender(row(false));
+  expect(screen.getByTestId("row")).toHaveFocus();
+  // A key that is held down is pressed again and again.
+  await userEvent.keyboard("{Enter>3/}");
+  expect(onApprove).not.toHaveBeenCalled();
+  await userEvent.tab();
   expect(screen.getByRole("button", { name: "Approve" })).toHaveFocus();
 });
 

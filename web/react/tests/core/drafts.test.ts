@@ -11,11 +11,15 @@ import { digestOf } from "../../src/core/drafts.js";
 import {
   approval,
   cancelled,
+  deferred,
   finished,
+  heldRun,
   interrupted,
   refusal,
   run,
+  says,
   ScriptedServer,
+  snapshot,
 } from "../wire.js";
 import { flush } from "./rig.js";
 
@@ -132,6 +136,21 @@ describe("answers that were given and not sent", () => {
     const after = await load(both());
     expect(after.getSnapshot()).toMatchObject({ status: "expired", expired: ["a", "b"] });
     expect(after.getSnapshot().answers).toEqual({ b: no });
+  });
+
+  it("outlive a reload while a look has not said yet how the thread stands", async () => {
+    const server = asks("a", "b");
+    const before = await load(server);
+    before.answer("a", yes);
+    const hold = deferred();
+    server.onConnect(heldRun([...snapshot(), ...says("m1", "so")], hold.promise, [finished]));
+    const look = before.connect();
+    await flush();
+    expect(before.getSnapshot()).toMatchObject({ status: "running", interrupts: [] });
+    expect((await load(asks("a", "b"))).getSnapshot().answers).toEqual({ a: yes });
+    hold.resolve();
+    await look;
+    expect(sessionStorage).toHaveLength(0);
   });
 
   it("are forgotten when the thread has nothing open any more, or the storage is not ours", async () => {

@@ -199,6 +199,67 @@ describe("an inbox that follows its server", () => {
     ]);
   });
 
+  it("sends what became due meanwhile also where the server's clock goes back", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a"), listed("b")];
+    let ahead = 0;
+    const inbox = new Inbox({
+      url: "http://sayso.test/base",
+      fetch: server.fetch,
+      page: new FakePage(),
+      clock: () => Date.now() + ahead,
+      undoMs: 5_000,
+    });
+    close = inbox.open();
+    await flush();
+    await inbox.answer("a", yes);
+    await inbox.answer("b", yes);
+    inbox.suspend();
+    await vi.advanceTimersByTimeAsync(5_000);
+    await inbox.withdraw("b");
+    await inbox.answer("b", yes);
+    ahead = -60_000;
+    server.replies.push(() => Response.json({ runId: "run_1" }));
+    inbox.resume();
+    await flush();
+    expect(server.posted.map(({ path }) => path.split("/").at(-2))).toEqual(["a"]);
+    server.replies.push(() => Response.json({ runId: "run_2" }));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(inbox.getSnapshot().sendAt).toEqual({});
+    expect(server.posted.map(({ path }) => path.split("/").at(-2))).toEqual(["a", "b"]);
+  });
+
+  it.each([0, 5_000])(
+    "says of an answer that is no JSON that it is none (%i ms)",
+    async (undoMs) => {
+      const server = new InboxServer();
+      server.items = [listed("a"), listed("b")];
+      const inbox = new Inbox({
+        url: "http://sayso.test/base",
+        fetch: server.fetch,
+        page: new FakePage(),
+        undoMs,
+      });
+      close = inbox.open();
+      await flush();
+      const round: Record<string, unknown> = { approved: true };
+      round.self = round;
+      await inbox.answer("a", { status: "resolved", payload: round });
+      const toJSON = () => {
+        throw new TypeError("no");
+      };
+      await inbox.answer("b", { status: "resolved", payload: { approved: true, toJSON } });
+      const { failures, sending, sendAt } = inbox.getSnapshot();
+      expect(failures.a?.message).toMatch(/cannot be written as JSON/);
+      expect(failures.b?.message).toBe("This cannot be written as JSON: no");
+      expect({ sending, sendAt, posted: server.posted }).toEqual({
+        sending: [],
+        sendAt: {},
+        posted: [],
+      });
+    },
+  );
+
   it("sends nothing that waited when the page turned out to be somebody else's", async () => {
     const server = new InboxServer();
     server.items = [listed("a"), listed("b")];

@@ -205,6 +205,19 @@ describe("transitions", () => {
     expect(anew).toMatchObject({ status: "running", answers: {}, inFlight: [] });
   });
 
+  it("a message that fails opens no question that was decided elsewhere", () => {
+    const look: Action = { type: "started", origin: "sync", now: NOW };
+    const gone = after(interrupted(ask("a")), answered("a"), look, { type: "abandoned" });
+    const state = reduce(gone, { type: "failed", origin: "run", failure: network, now: NOW });
+    expect(state).toMatchObject({
+      status: "failed",
+      interrupts: [],
+      closed: [{ interrupt: { id: "a" }, ending: "answeredElsewhere" }],
+    });
+    const open = { ...interrupted(ask("a")), origin: "sync" } as Action;
+    expect(reduce(state, open)).toMatchObject({ interrupts: [{ id: "a" }], answers: { a: yes } });
+  });
+
   it("[CL-08] a look that finds another wording drops the answer to the old one", () => {
     const before = after(interrupted(ask("a", { message: "old" })), answered("a"));
     const look = { ...interrupted(ask("a", { message: "new" })), origin: "sync" } as Action;

@@ -1,6 +1,6 @@
 import { HttpAgent } from "@ag-ui/client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { InterruptController } from "../../src/core/index.js";
+import { InterruptController, type MachineState } from "../../src/core/index.js";
 import {
   approval,
   cancelled,
@@ -83,20 +83,36 @@ describe("following the server", () => {
     });
   });
 
-  it("becomes running when it finds a live run, silent or not", async () => {
-    const { server, controller } = await open(new ScriptedServer(), "a");
+  it("becomes running when it finds a live run, silent or not, where nothing was open", async () => {
+    const server = new ScriptedServer();
+    const controller = new InterruptController(server.agent());
+    controller.subscribe(() => undefined);
     const hold = deferred();
     server.onConnect(heldRun(snapshot(), hold.promise, [...says("m2", "late"), finished]));
     const look = controller.connect();
     await vi.advanceTimersByTimeAsync(600);
-    expect(controller.getSnapshot()).toMatchObject({
-      status: "running",
-      interrupts: [],
-      closed: [{ ending: "answeredElsewhere" }],
-    });
+    expect(controller.getSnapshot()).toMatchObject({ status: "running", interrupts: [] });
     hold.resolve();
     await look;
     expect(controller.getSnapshot().status).toBe("idle");
+  });
+
+  it("closes what is open once a live run says something, and not while a look only lasts", async () => {
+    const { server, controller } = await open(new ScriptedServer(), "a");
+    const before = controller.getSnapshot();
+    const hold = deferred();
+    server.onConnect(heldRun(snapshot(), hold.promise, [...says("m2", "late"), finished]));
+    const look = controller.connect();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(controller.getSnapshot()).toBe(before);
+    const states: MachineState[] = [];
+    controller.subscribe(() => states.push(controller.getSnapshot()));
+    hold.resolve();
+    await look;
+    expect(states).toMatchObject([
+      { status: "running", interrupts: [], closed: [{ ending: "answeredElsewhere" }] },
+      { status: "idle" },
+    ]);
   });
 
   it("waits for a snapshot that comes slowly before it takes a run for a live one", async () => {
@@ -130,9 +146,10 @@ describe("following the server", () => {
         heldRun(snapshot(), hold.promise, how === "ends" ? [questions] : []),
         run(...snapshot(), questions),
       );
+      const before = controller.getSnapshot();
       const look = controller.connect();
       await vi.advanceTimersByTimeAsync(600);
-      expect(controller.getSnapshot()).toMatchObject({ status: "running", interrupts: [] });
+      expect(controller.getSnapshot()).toBe(before);
       hold.resolve();
       await look;
       await controller.connect();
