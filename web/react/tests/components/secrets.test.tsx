@@ -208,7 +208,7 @@ describe("a call that has a secret, in the inbox", () => {
   );
 
   it("keeps and shows nothing of a secret that is typed anew, while it waits to be sent", async () => {
-    const { inbox, server, container } = await edit(5_000);
+    const { inbox, server, container } = await edit(3_600_000);
     const password = screen.getByLabelText(/Password/);
     await userEvent.clear(password);
     await userEvent.type(password, "hunter2");
