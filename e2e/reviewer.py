@@ -30,6 +30,10 @@ class Reviewer(Playground):
         """The listed questions."""
         return self.page.get_by_role("list", name="Open questions").get_by_role("link")
 
+    def rows_of(self, thread: str) -> Locator:
+        """The listed questions of one thread."""
+        return self.rows().filter(has=self.page.get_by_text(thread, exact=True))
+
     def sees(self, words: str) -> None:
         """Wait until the open question says this."""
         expect(self.question.get_by_text(words).first).to_be_visible(timeout=MILLISECONDS)

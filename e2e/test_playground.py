@@ -212,7 +212,7 @@ def test_a_run_in_progress_is_followed_after_a_reload(playground: Playground) ->
     """The run outlives its page; the next one sees its end (N1)."""
     playground.say("slow")
     expect(playground.page.get_by_role("button", name="New conversation")).to_be_visible()
-    playground.shows("slow")
+    playground.shows("I rebuild the search index.")
     playground.reload()
     playground.effects_are("slow")
     playground.can_write()

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -14,37 +14,40 @@ from e2e.proxy import Nginx
 from tests import plain
 from tests.contract.requirements import requirement
 from tests.patience import PATIENCE
+from tests.process.replicas import Replica
 from tests.server import DemoServer, interrupts, resolved, run_input, until
 
 Lines = Iterator[str]
+Seen = TypeVar("Seen", bound=DemoServer)
 
 MOUNTS = ("agents", "copilotkit", "single", "session")
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    """A demo that breaks its silence twice a second."""
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replica]:
+    """A demo that breaks its silence twice a second, and whose slow work can be held."""
     folder = tmp_path_factory.mktemp("demo")
-    options = ["--keepalive", "0.5", "--insecure-no-auth"]
-    with DemoServer(folder, watched=False, options=options) as server:
+    server = Replica(folder, store=f"sqlite:///{folder / 'demo.db'}", data=folder / "data")
+    server.command.append("--insecure-no-auth")
+    with server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def proxied(demo: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
+def proxied(demo: Replica, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replica]:
     """The demo behind nginx as it is documented."""
     with Nginx(tmp_path_factory.mktemp("nginx"), demo.port) as nginx:
         yield through(nginx, demo)
 
 
 @pytest.fixture(scope="module")
-def impatient(demo: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoServer]:
-    """The demo behind an nginx that bears two seconds of silence, less than slow work takes."""
+def impatient(demo: Replica, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replica]:
+    """The demo behind an nginx that bears two seconds of silence."""
     with Nginx(tmp_path_factory.mktemp("impatient"), demo.port, silence="2s") as nginx:
         yield through(nginx, demo)
 
 
-def through(nginx: Nginx, server: DemoServer) -> DemoServer:
+def through(nginx: Nginx, server: Seen) -> Seen:
     """The server as it is seen through that proxy."""
     seen = copy.copy(server)
     seen.url = nginx.url
@@ -87,14 +90,17 @@ def is_text(line: str) -> bool:
 
 @requirement("EN-06")
 @pytest.mark.parametrize("mount", MOUNTS)
-def test_events_come_at_once_and_silence_is_outlived(impatient: DemoServer, mount: str) -> None:
+def test_events_come_at_once_and_silence_is_outlived(impatient: Replica, mount: str) -> None:
     """M1, M2: the first words are here while the run goes on, for longer than nginx waits."""
     thread = f"silent-{mount}"
+    impatient.hold()
     with lines_of(impatient, mount, thread, "slow") as lines:
         first = next(line for line in lines if is_text(line))
         assert is_running(impatient, thread), f"{first} was held back until the run was over"
+        for _ in range(6):  # half a second each
+            next(line for line in lines if line.startswith(":"))
+        impatient.release()
         rest = list(lines)
-    assert len([line for line in rest if line.startswith(":")]) >= 2
     events = [json.loads(line[6:]) for line in rest if line.startswith("data: ")]
     assert events[-1]["type"] in ("RUN_FINISHED", "done")
     assert impatient.kinds(thread) == ["slow"]
@@ -102,12 +108,14 @@ def test_events_come_at_once_and_silence_is_outlived(impatient: DemoServer, moun
 
 @requirement("ER-13")
 @pytest.mark.parametrize("mount", MOUNTS)
-def test_who_leaves_finds_the_run_at_its_end(proxied: DemoServer, mount: str) -> None:
+def test_who_leaves_finds_the_run_at_its_end(proxied: Replica, mount: str) -> None:
     """N1, N4: the run goes on without its client; all of it is there for whoever comes back."""
     thread = f"left-{mount}"
+    proxied.hold()
     with lines_of(proxied, mount, thread, "slow") as lines:
         next(line for line in lines if is_text(line))
     assert is_running(proxied, thread)
+    proxied.release()
     if mount == "session":
         answer = plain.get(
             f"{proxied.url}/api/v1/chat", params={"session_id": thread}, timeout=PATIENCE
@@ -146,16 +154,23 @@ def test_the_inbox_is_followed_through_the_proxy(impatient: DemoServer) -> None:
 
 SLOW = """
 import asyncio
+from pathlib import Path
+
 from sayso import KeepAlive, Sayso, ServerOptions, Turn
 
 server = ServerOptions(console=False, keep_alive=KeepAlive(0.5, size={size}))
 app = Sayso(store="memory:", server=server)
 
+async def work() -> None:
+    await asyncio.sleep(4)
+    while Path("hold").exists():
+        await asyncio.sleep(0.02)
+
 @app.agent("ops")
 async def ops(turn: Turn) -> None:
     await turn.step(asyncio.sleep, 0.3)  # what comes with the head of an answer passes anyway
     await turn.say("first")
-    await turn.step(asyncio.sleep, 4)
+    await turn.step(work)
 """
 
 
@@ -168,6 +183,9 @@ def test_long_comments_bring_events_through_a_proxy_that_holds_back_what_is_shor
     Such a proxy is farther out: nginx holds back nothing of what comes to it in chunks.
     """
     (tmp_path / "slow.py").write_text(SLOW.format(size=size), "utf-8")
+    hold = tmp_path / "hold"
+    if size > 0:
+        hold.touch()
     for name in ("inner", "outer"):
         (tmp_path / name).mkdir()
     server = DemoServer(tmp_path, watched=False)
@@ -181,6 +199,7 @@ def test_long_comments_bring_events_through_a_proxy_that_holds_back_what_is_shor
     ):
         next(line for line in lines if is_text(line))
         assert is_running(server, "held") is (size > 0)
+        hold.unlink(missing_ok=True)
         assert '"RUN_FINISHED"' in [line for line in lines if line][-1]
 
 
@@ -204,7 +223,12 @@ def test_pages_of_the_proxy_s_own_origin_may_call(proxied: DemoServer) -> None:
 def test_a_stopped_run_ends_at_once_behind_the_proxy(proxied: DemoServer) -> None:
     """Design 4: a stop is a request of its own, and the stream ends with the run."""
     (_,) = interrupts(proxied.run("t-6", text="refund please"))
+
+    def waits() -> bool:
+        return (proxied.connect("t-6")[-1].get("outcome") or {}).get("type") == "interrupt"
+
+    assert waits()
     stopped = plain.post(f"{proxied.url}/threads/t-6/stop", timeout=PATIENCE)
     assert stopped.json() == {"stopped": True}
-    until("it waits for nothing", lambda: proxied.connect("t-6")[-1].get("outcome") != "interrupt")
+    until("it waits for nothing", lambda: not waits())
     assert proxied.effects("t-6") == []

@@ -19,13 +19,24 @@ LONG = "Dear Ada, " * 90 + "and send the keys along."
 """924 characters, folded at first, of which the last ones matter."""
 
 
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+def forms(folder: Path) -> Serving:
     """The app of `e2e/forms.py`."""
-    folder: Path = tmp_path_factory.mktemp("reading")
     store = f"sqlite:///{folder / 'forms.db'}"
     path = f"{ROOT / 'server'}:{ROOT}"
-    with Serving(folder, "e2e.forms:app", store=store, agent="desk", PYTHONPATH=path) as running:
+    return Serving(folder, "e2e.forms:app", store=store, agent="desk", PYTHONPATH=path)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """One server for all tests that look at a question of their own."""
+    with forms(tmp_path_factory.mktemp("reading")) as running:
+        yield running
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Serving]:
+    """A server for a test of everything that is asked."""
+    with forms(tmp_path) as running:
         yield running
 
 
@@ -85,7 +96,7 @@ def test_no_button_moves_when_all_was_read(desk: Serving, page: Page, width: int
 
 @pytest.mark.parametrize("slower", [1, 20])
 def test_a_key_that_comes_with_the_card_counts_for_what_is_on_the_screen(
-    desk: Serving, page: Page, slower: int
+    empty: Serving, page: Page, slower: int
 ) -> None:
     """`j`, `a`, `j`, `a` through short questions: no key is lost, and none is one too many.
 
@@ -94,8 +105,8 @@ def test_a_key_that_comes_with_the_card_counts_for_what_is_on_the_screen(
     cpu = page.context.new_cdp_session(page)
     cpu.send("Emulation.setCPUThrottlingRate", {"rate": slower})
     for number in range(2):
-        asks(desk, f"short-{number}", f"Mail {number}")
-    reviewer = Reviewer(desk, page)
+        asks(empty, f"short-{number}", f"Mail {number}")
+    reviewer = Reviewer(empty, page)
     reviewer.open()
     reviewer.counts("2 open")
     reviewer.press("j", "a", "j", "a")

@@ -41,7 +41,7 @@ def test_a_message_written_while_the_page_finds_its_run_is_queued(
 ) -> None:
     """Until it is known whether a run goes on, nothing is sent and nothing fails (E7, N1)."""
     busy.say("slow")
-    busy.shows("slow")
+    busy.shows("I rebuild the search index.")
     busy.reload()
     busy.page.get_by_role("textbox", name="Message").fill("hello")
     busy.page.keyboard.press("Enter")
@@ -57,7 +57,7 @@ def test_a_message_written_while_the_page_finds_its_run_is_queued(
 def test_a_page_does_not_say_idle_before_it_knows(busy: Playground) -> None:
     """Restoring, then what the server says: here that the agent works (CL-10)."""
     busy.say("slow")
-    busy.shows("slow")
+    busy.shows("I rebuild the search index.")
     busy.page.add_init_script(
         """window.said = [];
            new MutationObserver(() => {

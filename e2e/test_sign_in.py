@@ -135,7 +135,7 @@ def test_a_person_signs_in_approves_by_a_fresh_sign_in_and_signs_out(
     assert tab.page.evaluate("document.cookie") == ""
     tab.finds_no_barrier()
     ask(tab, "signed")
-    tab.rows().first.click()
+    tab.rows_of("signed").click()
     again = tab.question.get_by_role("button", name="Sign in again to approve")
     expect(again).to_be_visible()
     expect(tab.question.get_by_role("button", name="Approve", exact=True)).to_have_count(0)
@@ -163,7 +163,7 @@ def test_a_session_that_ends_in_mid_form_keeps_what_was_written(
     tab = Reviewer(desk, context.new_page())
     sign_in(tab)
     ask(tab, "ended")
-    tab.rows().first.click()
+    tab.rows_of("ended").click()
     tab.question.get_by_role("button", name="Sign in again to approve").click()
     say_name(tab, "lea")
     second = Reviewer(desk, context.new_page())
@@ -188,7 +188,7 @@ def test_two_people_of_one_tab_see_nothing_of_each_other(
     tab = Reviewer(desk, context.new_page())
     sign_in(tab)
     ask(tab, "shared")
-    tab.rows().first.click()
+    tab.rows_of("shared").click()
 
     def denies(name: str, why: str) -> None:
         tab.question.get_by_role("button", name="Sign in again to approve").click()

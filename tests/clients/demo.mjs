@@ -1,14 +1,14 @@
 // The demo server as a process of its own, for the tests of one file.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { clearTimeout, setTimeout } from "node:timers";
 
-import { venvBin } from "../../scripts/checkout.mjs";
+import { root, venvBin } from "../../scripts/checkout.mjs";
 
 // Milliseconds after which something hangs, on however slow and busy a machine.
 export const PATIENCE_MS = 120_000;
@@ -19,8 +19,26 @@ export async function startDemo(options = {}) {
   const folder = await mkdtemp(join(tmpdir(), "sayso-clients-"));
   const args = ["demo", "--no-open", "--data", folder, "--store", `sqlite:///${folder}/sayso.db`];
   for (const [name, value] of Object.entries(options)) args.push(`--${name}`, String(value));
+  return begin(folder, args);
+}
+
+// The demo's agent as `tests/process/served.py` has it: between `hold()` and `release()` no slow work
+// comes to its end.
+export async function startHeld() {
+  const folder = await mkdtemp(join(tmpdir(), "sayso-clients-"));
+  const store = `sqlite:///${folder}/sayso.db`;
+  const server = await begin(folder, ["serve", "tests.process.served:app", "--store", store], {
+    PYTHONPATH: [join(root, "server"), root].join(delimiter),
+    SAYSO_TEST_DATA: folder,
+    SAYSO_TEST_LEASE: "10",
+  });
+  const hold = join(folder, "hold");
+  return { ...server, hold: () => writeFile(hold, ""), release: () => rm(hold) };
+}
+
+async function begin(folder, args, env = {}) {
   args.push("--port", String(await freePort()));
-  const { url, ...first } = await serve("sayso", args);
+  const { url, ...first } = await serve("sayso", args, env);
   let { child } = first;
 
   const end = async (signal) => {
@@ -39,7 +57,7 @@ export async function startDemo(options = {}) {
     },
     kill: () => end("SIGKILL"),
     async restart() {
-      ({ child } = await serve("sayso", args));
+      ({ child } = await serve("sayso", args, env));
     },
     async stop() {
       await end("SIGTERM");
@@ -65,8 +83,9 @@ async function freePort() {
 }
 
 // Starts a program that prints `Sayso http://…` once it serves there.
-export async function serve(program, args) {
-  const child = spawn(venvBin(program), args, { stdio: ["ignore", "pipe", "pipe"] });
+export async function serve(program, args, env = {}) {
+  const stdio = ["ignore", "pipe", "pipe"];
+  const child = spawn(venvBin(program), args, { stdio, env: { ...process.env, ...env } });
   const said = [];
   child.stderr.on("data", (data) => said.push(data));
   const started = new Promise((resolve, reject) => {

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as passed } from "node:timers/promises";
 
-import { PATIENCE_MS, startDemo } from "./demo.mjs";
+import { PATIENCE_MS, startHeld } from "./demo.mjs";
 import { approve, cancel, CLIENTS, deny, Thread } from "./thread.mjs";
 
 let server;
 before(async () => {
-  server = await startDemo();
+  server = await startHeld();
 });
 after(() => server?.stop());
 
@@ -68,9 +68,16 @@ for (const client of CLIENTS) {
 
     test("a stop of a running step lets it end, and is told in its words [OU-10, OC-03]", async () => {
       const thread = begin();
+      await server.hold();
+      const stopIt = async () => {
+        await begun(thread);
+        const answered = await stop(thread);
+        await server.release();
+        return answered;
+      };
       let stopping;
       const run = await thread.say("slow", {}, ({ type }) => {
-        if (type === "TEXT_MESSAGE_END") stopping ??= begun(thread).then(() => stop(thread));
+        if (type === "TEXT_MESSAGE_END") stopping ??= stopIt();
       });
       assert.deepEqual((await stopping).body, { stopped: true });
       if (client.version === "1.0.0") {

@@ -22,6 +22,12 @@ def server(tmp_path: Path) -> Iterator[DemoServer]:
         yield running
 
 
+def replicas(folder: Path, count: int) -> list[Replica]:
+    """Servers on one store whose slow work can be held, not started yet."""
+    store, data = f"sqlite:///{folder / 'demo.db'}", folder / "data"
+    return [Replica(folder, store=store, data=data) for _ in range(count)]
+
+
 def results(events: list[Event]) -> dict[str, str]:
     return {e["toolCallId"]: e["content"] for e in events if e["type"] == "TOOL_CALL_RESULT"}
 
@@ -112,18 +118,22 @@ def test_a_crash_between_doing_and_noting_is_a_persons_decision(server: DemoServ
     assert server.run("stopped", text="hello")[-1]["outcome"] == {"type": "success"}
 
 
-def test_slow_work_that_a_kill_interrupts_is_done_once(server: DemoServer) -> None:
+def test_slow_work_that_a_kill_interrupts_is_done_once(tmp_path: Path) -> None:
     """Design 3, rule 5: the tools' `verify=` hook tells that it happened; nobody is asked."""
-    with pytest.raises(httpx.TransportError), server.stream("t-1", text="slow") as events:
-        until("the slow work has begun", lambda: server.kinds() == ["slow"])
-        server.kill_worker()
-        list(events)
-    server.wait_healthy()
-    events_after = server.connect("t-1")
-    assert events_after[-1]["outcome"] == {"type": "success"}
-    messages = [e["messages"] for e in server.connect("t-1") if e["type"] == "MESSAGES_SNAPSHOT"]
-    assert messages[-1][-1]["content"] == "The search index is rebuilt."
-    assert server.kinds() == ["slow"]
+    (server,) = replicas(tmp_path, 1)
+    with server:
+        server.hold()
+        with pytest.raises(httpx.TransportError), server.stream("t-1", text="slow") as events:
+            until("the slow work has begun", lambda: server.kinds() == ["slow"])
+            server.kill_worker()
+            list(events)
+        server.release()
+        server.wait_healthy()
+        events_after = server.connect("t-1")
+        assert events_after[-1]["outcome"] == {"type": "success"}
+        shown = [e["messages"] for e in server.connect("t-1") if e["type"] == "MESSAGES_SNAPSHOT"]
+        assert shown[-1][-1]["content"] == "The search index is rebuilt."
+        assert server.kinds() == ["slow"]
 
 
 def test_one_server_answers_what_another_asked(server: DemoServer, tmp_path: Path) -> None:
@@ -139,15 +149,18 @@ def test_one_server_answers_what_another_asked(server: DemoServer, tmp_path: Pat
         assert differing["code"] == "already_resolved"
 
 
-def test_one_server_goes_on_with_what_another_left(server: DemoServer, tmp_path: Path) -> None:
+def test_one_server_goes_on_with_what_another_left(tmp_path: Path) -> None:
     """A dead server's turn is taken over, client or no client, by whoever shares the store."""
-    with DemoServer(tmp_path, store=server.store, data=server.data) as other:
+    servers = replicas(tmp_path, 2)
+    with servers[0] as server, servers[1] as other:
+        server.hold()
         (question,) = interrupts(server.run("t-1", text="slow refund"))
         resume = [resolved(question, {"approved": True})]
         with pytest.raises(httpx.TransportError), server.stream("t-1", resume=resume) as events:
             until("the slow work has begun", lambda: server.kinds() == ["refund", "slow"])
             server.kill()
             list(events)
+        server.release()
         assert other.connect("t-1")[-1]["outcome"] == {"type": "success"}
         assert other.kinds() == ["refund", "slow"]
 
@@ -168,8 +181,7 @@ def test_a_stopped_server_lets_short_work_end(server: DemoServer, number: signal
 
 def test_a_reader_of_another_servers_run_gets_its_last_event_too(tmp_path: Path) -> None:
     """TR-17: `shutting_down` to who only watches; the run itself goes on where it is."""
-    store, data = f"sqlite:///{tmp_path / 'demo.db'}", tmp_path / "data"
-    servers = [Replica(tmp_path, store=store, data=data) for _ in range(2)]
+    servers = replicas(tmp_path, 2)
     with servers[0] as server, servers[1] as other:
         server.hold()
         with server.stream("t-1", text="slow") as events:
