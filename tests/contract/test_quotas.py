@@ -1,13 +1,16 @@
 """The share of a user and of a tenant: over it 429, in no dialect a stream, and a way out."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from sayso import AgentOptions, CopilotKit, Limits, Principal, Quota, Sayso, ServerOptions, Turn
 from sayso.base.errors import DeclarationError
@@ -15,6 +18,7 @@ from sayso.protocol.frames import events_in
 from sayso.testing import FakeClock
 from tests.asgi import JSON, Answer, Exchange, call, run_body, scope_of
 from tests.bodies import until
+from tests.patience import PATIENCE
 
 ONE = Quota(runs=1, streams=1, forks_an_hour=1)
 PEOPLE = {"ann": "here", "bob": "here", "eve": "there"}
@@ -29,11 +33,18 @@ async def authenticate(scope: Any) -> Principal | None:
 class Desk:
     """An app with an agent that asks, and one that works until it is told to end."""
 
-    def __init__(self, limits: Limits, *, refusals: Any = "error", **options: Any) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        *,
+        refusals: Any = "error",
+        routes: Sequence[BaseRoute] = (),
+        **options: Any,
+    ) -> None:
         self.clock = FakeClock()
         self.done = asyncio.Event()
         self.app = Sayso(
-            server=ServerOptions(limits=limits, clock=self.clock, console=False),
+            server=ServerOptions(limits=limits, clock=self.clock, console=False, routes=routes),
             agent_defaults=AgentOptions(refusals=refusals),
             **{"store": "memory:", "authenticate": authenticate, **options},
         )
@@ -331,41 +342,88 @@ async def test_a_refusal_names_as_many_errors_as_are_allowed() -> None:
             assert len(answer.json["errors"]) == 3
 
 
-async def test_bodies_that_still_come_have_a_bound_for_each_user() -> None:
-    """Two of the largest; what is whole, given up, or of somebody else does not count."""
-    desk = Desk(Limits(body=100_000, history=40_000, payload=10_000))
+class Uploads:
+    """Bodies that come in parts, from several people at once."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self._http = http
+        self.held, self._at_once = asyncio.Event(), asyncio.Event()
+        self._at_once.set()
+
+    async def begin(self, who: str, size: int) -> "asyncio.Task[httpx.Response]":
+        """Send so many bytes; the rest once nobody holds it."""
+        arrived = asyncio.Event()
+        task = asyncio.create_task(self._send(who, "/interrupts/answers", size, self.held, arrived))
+        async with asyncio.timeout(PATIENCE):
+            await arrived.wait()
+        return task
+
+    async def send(self, who: str, size: int, path: str = "/interrupts/answers") -> httpx.Response:
+        """Send so many bytes, and then the rest."""
+        return await self._send(who, path, size, self._at_once, asyncio.Event())
+
+    async def _send(
+        self, who: str, path: str, size: int, go_on: asyncio.Event, arrived: asyncio.Event
+    ) -> httpx.Response:
+        async def drip() -> AsyncIterator[bytes]:
+            yield b" " * size
+            arrived.set()
+            await go_on.wait()
+            yield b'{"answers": []}'
+
+        fields = {**JSON, "authorization": who}
+        return await self._http.post(path, content=drip(), headers=fields)
+
+
+@asynccontextmanager
+async def uploads(desk: Desk) -> AsyncIterator[Uploads]:
     transport = httpx.ASGITransport(app=desk.app)
     async with (
         desk.app.lifespan(),
         httpx.AsyncClient(transport=transport, base_url="http://localhost") as http,
     ):
+        yield Uploads(http)
 
-        def begin(who: str, go_on: asyncio.Event, arrived: asyncio.Event) -> Any:
-            async def drip() -> AsyncIterator[bytes]:
-                yield b" " * 90_000
-                arrived.set()
-                await go_on.wait()
-                yield b'{"answers": []}'
 
-            fields = {**JSON, "authorization": who}
-            request = http.post("/interrupts/answers", content=drip(), headers=fields)
-            return asyncio.create_task(request)
+LARGE = Limits(body=1_000_000, history=40_000, payload=10_000)
 
-        async def sent(who: str, go_on: asyncio.Event) -> Any:
-            arrived = asyncio.Event()
-            task = begin(who, go_on, arrived)
-            await arrived.wait()
-            return task
 
-        held, at_once = asyncio.Event(), asyncio.Event()
-        at_once.set()
-        waiting = [await sent("ann", held) for _ in range(2)]
-        late = await begin("ann", at_once, asyncio.Event())
+async def test_bodies_that_still_come_have_a_bound_for_each_user() -> None:
+    """Two of the largest; what is whole, given up, or of somebody else does not count."""
+    async with uploads(Desk(LARGE)) as it:
+        waiting = [await it.begin("ann", 900_000) for _ in range(2)]
+        late = await it.send("ann", 900_000)
         assert (late.status_code, late.json()["limit"]) == (429, "body")
-        assert (await begin("bob", at_once, asyncio.Event())).status_code == 422
-        waiting.pop().cancel()
-        assert (await begin("ann", at_once, asyncio.Event())).status_code == 422
-        held.set()
+        assert (await it.send("bob", 900_000)).status_code == 422
+        given_up = waiting.pop()
+        given_up.cancel()
+        await asyncio.wait([given_up])
+        assert (await it.send("ann", 900_000)).status_code == 422
+        it.held.set()
         assert (await waiting.pop()).status_code == 422
-        again = [await sent("ann", held) for _ in range(2)]
+        again = [await it.begin("ann", 900_000) for _ in range(2)]
         assert {(await each).status_code for each in again} == {422}
+
+
+async def test_a_small_answer_in_parts_comes_through_whatever_else_is_on_its_way() -> None:
+    async with uploads(Desk(LARGE)) as it:
+        waiting = [await it.begin("ann", 990_000) for _ in range(2)]
+        fills = await it.begin("ann", 2_000_000 - 2 * 990_000 + 3 * 65_536 - 1_000)
+        assert (await it.send("ann", 67_000)).status_code == 429
+        assert (await it.send("ann", 65_000)).status_code == 422
+        it.held.set()
+        assert {(await each).status_code for each in (*waiting, fills)} == {422}
+
+
+async def test_what_a_route_of_the_application_reads_has_no_bound_here() -> None:
+    """It keeps nothing: the application says what may come."""
+    taken: list[int] = []
+
+    async def take(request: Request) -> Response:
+        taken.extend([len(chunk) async for chunk in request.stream()])
+        return Response()
+
+    routes = [Route("/files", take, methods=["POST"])]
+    async with uploads(Desk(LARGE, routes=routes)) as it:
+        assert (await it.send("ann", 5_000_000, "/files")).status_code == 200
+    assert sum(taken) > 5_000_000

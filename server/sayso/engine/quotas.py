@@ -2,8 +2,8 @@
 
 Runs, streams and rates are counted by each process for itself. What is stored is counted by the
 store, and known for ten seconds: meanwhile several processes may go beyond a limit. Answers,
-withdrawals, stops, deletions and reads fall under the rate of requests alone: whoever is at a limit
-can always get away from it.
+withdrawals, stops, deletions and reads fall under the rate of requests alone, if their bodies are
+small: whoever is at a limit can always get away from it.
 """
 
 from collections.abc import Callable, Hashable
@@ -69,7 +69,7 @@ class Quotas:
         self._stored: dict[Owner, tuple[float, tuple[str, ...]]] = {}
         """Which limits of what is stored are reached, and until when that is known."""
         self._coming: dict[Owner, int] = {}
-        """Bytes of bodies that have begun to come, and are not whole yet."""
+        """Bytes that are kept of bodies that are not whole yet."""
         self._most_coming = _BODIES * limits.body if shared else None
         self._most_due = self._most_stored = _MAX_KNOWN
 
@@ -78,7 +78,7 @@ class Quotas:
         self._pace("requests_a_minute", principal)
 
     def comes(self, principal: Principal, size: int) -> None:
-        """Count bytes of a body that still comes; below 0 once it is whole, or given up.
+        """Count bytes that are kept of a body; below 0 once it is whole, or given up.
 
         Who sends a part of many, and nothing more, would fill the memory with them.
         """

@@ -28,9 +28,9 @@ from sayso.base.errors import DeclarationError, Problem
 from sayso.base.records import Principal
 from sayso.engine.engine import Engine
 from sayso.engine.logins import Logins
-from sayso.engine.quotas import Quotas
 from sayso.engine.sign_ins import SignIns
 from sayso.http.asgi import (
+    COMES,
     PRINCIPAL,
     App,
     ClientDisconnected,
@@ -235,7 +235,7 @@ class Edge:
         if needs_auth:
             if self._shares is not None and target.has_end:
                 handler = partial(_shared, self._shares, handler)
-            handler = partial(_whole, self._engine.sign_ins, self._engine.quotas, handler)
+            handler = partial(_still_signed_in, self._engine.sign_ins, handler)
             handler = AuthMiddleware(handler, self._admit)
         await ErrorMiddleware(handler, self._refused, write)(scope, receive, send)
 
@@ -278,6 +278,7 @@ class Edge:
         principal = await self._recognise(scope)
         if principal is not None:
             self._engine.quotas.request(principal)
+            scope[COMES] = partial(self._engine.quotas.comes, principal)
             await self._start()
         return principal
 
@@ -393,40 +394,25 @@ async def _shared(shares: Shares, handler: App, scope: Scope, receive: Receive, 
     await shares.paced((principal.scope, principal.subject), work)
 
 
-async def _whole(
-    sign_ins: SignIns, quotas: Quotas, handler: App, scope: Scope, receive: Receive, send: Send
+async def _still_signed_in(
+    sign_ins: SignIns, handler: App, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Serve a request whose caller's sign-in counts when its body is whole as well.
-
-    Until then what has come of it counts among the bytes that may come from its user.
-    """
+    """Serve a request whose caller's sign-in counts when its body is whole as well."""
     principal: Principal = scope[PRINCIPAL]
-    if scope["method"] in ("GET", "HEAD"):
+    if scope["method"] in ("GET", "HEAD") or not sign_ins.may_end(principal):
         await handler(scope, receive, send)
         return
-    since, whole, coming = sign_ins.now(), False, 0
+    since, whole = sign_ins.now(), False
 
     async def received() -> MutableMapping[str, Any]:
-        nonlocal whole, coming
+        nonlocal whole
         message = await receive()
-        if whole or message["type"] != "http.request":
-            return message
-        if message.get("more_body"):
-            size = len(message.get("body", b""))
-            coming += size
-            quotas.comes(principal, size)
-            return message
-        whole = True
-        quotas.comes(principal, -coming)
-        coming = 0
-        if sign_ins.may_end(principal):
+        if not whole and message["type"] == "http.request" and not message.get("more_body"):
+            whole = True
             await sign_ins.check_again(principal, since)
         return message
 
-    try:
-        await handler(scope, received, send)
-    finally:
-        quotas.comes(principal, -coming)
+    await handler(scope, received, send)
 
 
 def _noting(tracing: "Tracing", count: Callable[[str], None]) -> Callable[[str], None]:

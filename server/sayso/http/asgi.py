@@ -15,6 +15,9 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 PRINCIPAL: Final = "sayso.principal"
 """The scope's member that holds the authenticated `Principal`."""
+COMES: Final = "sayso.comes"
+"""The scope's member that is told how many bytes of a body are kept until it is whole, and below 0
+once they are not any more: `Callable[[int], None]`. It may raise a `Problem`."""
 _PATH: Final = "sayso.path"
 _UNSPEAKABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 

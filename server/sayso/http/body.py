@@ -12,7 +12,7 @@ from sayso.base.codes import Code
 from sayso.base.errors import Problem
 from sayso.base.limits import Limits
 from sayso.base.records import Page, Principal
-from sayso.http.asgi import PRINCIPAL, ClientDisconnected, Receive, Scope, header, headers
+from sayso.http.asgi import COMES, PRINCIPAL, ClientDisconnected, Receive, Scope, header, headers
 from sayso.protocol.forward_compat import Check, ReadReport
 from sayso.protocol.runinput import parse_json
 
@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 _log = logging.getLogger("sayso.http")
 _UTF8: Final = {"", "utf-8", "utf8"}
+_UNCOUNTED: Final = 64 * 1024
+"""Bytes of each body that always come: an answer or a stop, whatever else is on its way."""
 MAX_LIMIT: Final = 1_000
 """Items of one page."""
 
@@ -61,7 +63,8 @@ async def read_json_body(
 
     Raises:
         Problem: another content type, or a body that is too long: before reading when its declared
-            length says so, else at the first byte over the limit, whatever was declared.
+            length says so, else at the first byte over the limit, whatever was declared;
+            `too_many`, its user's bodies that still come are too large together.
         ClientDisconnected: the client leaves in the middle.
     """
     if not optional or headers(scope, b"content-type"):
@@ -73,23 +76,34 @@ async def read_json_body(
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """Read a whole body of any type, at most `limit` bytes; raises as `read_json_body`."""
+    """Read a whole body of any type, at most `limit` bytes; raises as `read_json_body`.
+
+    What is kept of it until it is whole counts among the bytes that may come from its user.
+    """
     declared = header(scope, b"content-length") or ""
     if declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)
+    comes: Callable[[int], None] = scope.get(COMES) or (lambda _: None)
     chunks: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnected
-        chunk = message.get("body", b"")
-        size += len(chunk)
-        if size > limit:
-            raise _too_large(limit)
-        chunks.append(chunk)
-        if not message.get("more_body", False):
-            break
+    size = counted = 0
+    try:
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnected
+            chunk = message.get("body", b"")
+            size += len(chunk)
+            if size > limit:
+                raise _too_large(limit)
+            chunks.append(chunk)
+            if not message.get("more_body", False):
+                break
+            if size > _UNCOUNTED:
+                more = size - _UNCOUNTED - counted
+                counted += more
+                comes(more)
+    finally:
+        comes(-counted)
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
