@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso import Turn, approval, current_call
+from sayso import OutcomeUnknown, Turn, approval, current_call
 from sayso.base import jsonvalue
 from sayso.gate.quorum import met_by
 from sayso.turns.journal import consent
@@ -353,6 +353,41 @@ async def test_a_call_that_ran_past_its_time_is_the_approvers_to_judge(
         going.set()
     await at_rest(company, client)
     assert company.effects == [100.0]
+
+
+@requirement("OC-20")
+async def test_what_came_of_a_step_of_a_call_is_the_approvers_of_the_call_to_say(
+    company: Server,
+) -> None:
+    """A tool that takes the turn makes its effects in steps; `deciders` says whose the call is."""
+
+    def charge(amount: float) -> str:
+        company.effects.append((amount, current_call().deciders.roles))
+        raise OutcomeUnknown("the line broke")
+
+    @company.app.tool(approval=approval.always(by="lead"))
+    async def pay(turn: Turn, amount: float) -> str:
+        assert current_call().deciders.roles == ("lead",)
+        return await turn.step(charge, amount)
+
+    async def agent(turn: Turn) -> None:
+        await turn.say(str(await turn.call(pay, amount=100.0)))
+        await turn.step(charge, 1.0)
+
+    client = company.client(agent)
+    client.headers["authorization"] = "Bearer ann"
+    (first,) = (await client.say()).interrupts
+    assert (await says(company, "lea", first, approve())).status == 200
+    unsure = await asked(company, client)
+    assert unsure is not None
+    assert unsure["reason"] == "sayso:indeterminate"
+    skip = answer({"action": "skip", "result": "Paid."})
+    assert (await says(company, "ann", unsure, skip)).problem["code"] == "not_an_approver"
+    assert (await says(company, "lea", unsure, skip)).status == 200
+    own = await asked(company, client)
+    assert own is not None
+    assert (await says(company, "ann", own, skip)).status == 200
+    assert company.effects == [(100.0, ("lead",)), (1.0, ())]
 
 
 def records_an_end(commit: Any) -> bool:

@@ -174,10 +174,11 @@ class Rule:
             return self
         return replace(self, asking=replace(self.asking, approvers=approvers))
 
-    def for_tool(self, tool: str, parameters: frozenset[str]) -> "Rule | None":
+    def for_tool(self, tool: str, parameters: frozenset[str] | None) -> "Rule | None":
         """The rule for one tool, or None if it can never speak there.
 
-        A pattern means only the tools that have the arguments which the predicate takes.
+        A pattern means only the tools that have the arguments which the predicate takes. Where
+        nobody knows what a tool takes (None) it means all, and asks about a call that lacks one.
 
         Raises:
             DeclarationError: it names this tool, and takes arguments that the tool does not have.
@@ -186,6 +187,8 @@ class Rule:
         wild = pattern is not None and _WILD.search(pattern) is not None
         if pattern is not None and not fnmatch.fnmatchcase(tool, pattern):
             return None
+        if parameters is None:
+            return self
         missing = [name for name in self.names or () if name not in parameters]
         if missing and not wild:
             raise DeclarationError(
@@ -270,8 +273,10 @@ class Policy:
             return PolicyDecision("allow", allowed)
         return _ASK if self.otherwise is None else self.otherwise.decide(call)
 
-    def for_tool(self, tool: str, parameters: frozenset[str]) -> "Policy":
+    def for_tool(self, tool: str, parameters: frozenset[str] | None) -> "Policy":
         """The policy for one tool: only the rules that can speak there, so that it is quick.
+
+        `parameters`: what the tool takes, None where nobody knows.
 
         Raises:
             DeclarationError: a rule takes arguments that the tool does not have.

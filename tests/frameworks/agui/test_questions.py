@@ -111,6 +111,26 @@ def test_a_policy_that_asks_says_who_answers() -> None:
         assert "None" in talk.results[0] or talk.status != "suspended"
 
 
+@pytest.mark.parametrize(
+    "policy",
+    [
+        approval.Policy(deny=["delete_*"], ask=[approval.calls("pay", by="lead")]),
+        approval.Policy(ask=[approval.calls("send", by="cfo"), approval.calls("p*", by="lead")]),
+        approval.Policy(ask=[approval.calls("p*", lambda of_which: of_which, by="lead")]),
+        approval.by_effect(by="lead"),
+    ],
+    ids=["others denied", "others asked", "an argument that it lacks", "by effect"],
+)
+def test_rules_for_other_tools_have_no_say(policy: approval.Policy) -> None:
+    """What the agent does not tell of its tool is taken for the worst."""
+    agent = Agent(asks_to_pay)
+    with Conversation(agent.app(approve={"*": policy})) as talk:
+        talk.say("go")
+        assert waits_for(talk) == ["lead"]
+        person(talk, "lead").question.answer({"approved": True})
+        assert talk.results == ["answered {'approved': True}"]
+
+
 def test_each_rule_that_asks_has_its_people_say_yes() -> None:
     agent = Agent(asks_to_pay)
     with Conversation(agent.app(approve={"pay": BOTH})) as talk:

@@ -3,11 +3,13 @@
 import base64
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Annotated, Any
 
 import uvicorn
+from mcp.client.client import Client
 from mcp.server.mcpserver import (
     Context,
     Elicit,
@@ -20,10 +22,15 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
+from sayso import Sayso, ToolCall, Turn, approval, mcp
 from tests.patience import PATIENCE
 
 PNG = b"\x89PNG"
 KEYS = [b"k" * 32]
+ORDER = {"order_id": "A-17"}
+REFUND = {"order_id": "A-17", "amount": 240.0}
+PIN = "hunter2"
+ARGUMENTS = {"refund": REFUND, "pair": {**ORDER, "pin": PIN}}
 
 
 class Reason(BaseModel):
@@ -31,6 +38,9 @@ class Reason(BaseModel):
 
     reason: str
     notify: bool = False
+
+
+Pin = Annotated[str, Field(json_schema_extra={"writeOnly": True})]
 
 
 class Code(BaseModel):
@@ -92,6 +102,17 @@ def server_of(effects: list[str], keys: list[bytes] | None = None, *, poor: bool
     def lose(order_id: str) -> str:
         """Fail."""
         raise ToolError(f"{order_id} is lost")
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def inspect(order_id: str, reason: Annotated[Reason, Resolve(why)]) -> str:
+        """Look an order up, for a reason."""
+        return f"{order_id} is paid, {reason.reason}"
+
+    @server.tool()
+    def pair(order_id: str, pin: Pin, reason: Annotated[Reason, Resolve(why)]) -> str:
+        """Pair a device by a secret."""
+        effects.append(f"pair {order_id} {pin}")
+        return f"paired: {reason.reason}"
 
     _hostile(server, effects)
     return server
@@ -159,3 +180,52 @@ def listening(server: Any, port: int = 0) -> Iterator[int]:
 def picture(part: dict[str, Any]) -> bytes:
     """The bytes of a content part."""
     return base64.b64decode(part["source"]["value"])
+
+
+def app_of(
+    server: Any,
+    expires_in: float | None = None,
+    rule: approval.Policy | None = None,
+    of_app: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Sayso:
+    """An app whose agent calls the tool that a person names, with the arguments of an order.
+
+    `rule` decides about the call besides; `of_app` are options of the app.
+    """
+    app = Sayso(store="memory:", on_start=[mcp.include(server, **options)], **(of_app or {}))
+
+    @app.agent("shop", expires_in=expires_in, on_message="cancel")
+    async def shop(turn: Turn) -> Any:
+        name = turn.input.text
+        call = ToolCall(name, ARGUMENTS.get(name, ORDER), approval=rule)
+        called = await turn.call(call)
+        await turn.say(str(called))
+        return called.value
+
+    return app
+
+
+def legacy(url: str) -> Callable[..., Client]:
+    """A way to the server by the protocols of before."""
+    return partial(Client, url, mode="legacy")
+
+
+def losing(url: str, error: Exception) -> Callable[..., Client]:
+    """A way to the server by the same, which breaks once a call has been made."""
+
+    class Losing(Client):
+        """A way that breaks."""
+
+        async def __aenter__(self) -> Any:
+            client = await super().__aenter__()
+            made = client.session.call_tool
+
+            async def call_tool(*args: Any, **options: Any) -> Any:
+                await made(*args, **options)
+                raise error
+
+            client.session.call_tool = call_tool
+            return client
+
+    return partial(Losing, url, mode="legacy")

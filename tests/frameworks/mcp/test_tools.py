@@ -1,51 +1,23 @@
 """Tools of an MCP server over HTTP: gated, asked about, run once, whatever dies in between."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
-from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
-from sayso import DeclarationError, Principal, Sayso, Turn, approval, mcp
-from sayso.testing import Conversation, Refused
-from tests.frameworks.mcp.shop import PNG, listening, picture, server_of
-
-ORDER = {"order_id": "A-17"}
-REFUND = {"order_id": "A-17", "amount": 240.0}
-
-
-@pytest.fixture
-def effects() -> list[str]:
-    """What the server did."""
-    return []
-
-
-@pytest.fixture
-def url(effects: list[str]) -> Iterator[str]:
-    """The server's address."""
-    with listening(server_of(effects)) as port:
-        yield f"http://127.0.0.1:{port}/mcp"
-
-
-def app_of(server: Any, expires_in: float | None = None, **options: Any) -> Sayso:
-    """An app whose agent calls the tool that a person names, with the arguments of an order."""
-    app = Sayso(store="memory:", on_start=[mcp.include(server, **options)])
-
-    @app.agent("shop", expires_in=expires_in)
-    async def shop(turn: Turn) -> Any:
-        called = await turn.call(turn.input.text, REFUND if "refund" in turn.input.text else ORDER)
-        await turn.say(str(called))
-        return called.value
-
-    return app
-
-
-def legacy(url: str) -> Callable[..., Client]:
-    """A way to the server by the protocols of before."""
-    return partial(Client, url, mode="legacy")
+from sayso import DeclarationError, approval
+from sayso.testing import Conversation
+from tests.frameworks.mcp.shop import (
+    PNG,
+    REFUND,
+    app_of,
+    legacy,
+    listening,
+    losing,
+    picture,
+    server_of,
+)
 
 
 def test_hints_say_what_asks_and_what_a_tool_does(url: str) -> None:
@@ -202,23 +174,6 @@ def test_no_form_of_a_server_takes_a_secret(url: str, effects: list[str], protoc
         assert effects in ([], ["login: decline"])
 
 
-def test_what_a_server_asks_is_for_those_who_have_approved_the_call(
-    url: str, effects: list[str]
-) -> None:
-    """It acts on their word, and whoever wants the call made does not say what it does."""
-    app = app_of(url, approve={"refund": approval.always(by="lead")})
-    with Conversation(app) as talk:
-        talk.say("refund")
-        lea = talk.as_(Principal(subject="lea", roles=["lead"]))
-        lea.question.approve()
-        assert talk.question.metadata["sayso"]["approvers"]["by"] == ["lead"]
-        with pytest.raises(Refused, match="not_an_approver"):
-            talk.answer({"reason": "mine"})
-        assert effects == []
-        lea.question.answer({"reason": "broken"})
-        assert effects == ["refund A-17 240 broken"]
-
-
 # What comes of a call
 
 
@@ -262,22 +217,7 @@ def test_a_person_is_asked_where_the_answer_of_a_call_is_lost(
     url: str, effects: list[str], error: Exception
 ) -> None:
     """Nobody knows what came of it: not the model, which would call it once more."""
-
-    class Losing(Client):
-        """A way to the server that breaks once the call has been made."""
-
-        async def __aenter__(self) -> Any:
-            client = await super().__aenter__()
-            made = client.session.call_tool
-
-            async def call_tool(*args: Any, **options: Any) -> Any:
-                await made(*args, **options)
-                raise error
-
-            client.session.call_tool = call_tool
-            return client
-
-    with Conversation(app_of(partial(Losing, url, mode="legacy"))) as talk:
+    with Conversation(app_of(losing(url, error))) as talk:
         talk.say("destroy")
         run = talk.question.approve()
         assert run.outcome == "interrupt"

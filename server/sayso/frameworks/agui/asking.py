@@ -45,9 +45,9 @@ def check_policies(agent: str, approve: Policies) -> None:
 
 
 def named_in(approve: Policies, tool: str) -> approval.Policy | None:
-    """The policy of a tool, by its name and by all patterns that mean it."""
+    """The policy of a tool, by its name and by all patterns that mean it, with its rules alone."""
     policies = [policy for name, policy in approve.items() if fnmatch.fnmatchcase(tool, name)]
-    return approval.all_of(*policies) if policies else None
+    return approval.all_of(*policies).for_tool(tool, None) if policies else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +158,7 @@ class _Asked:
             approval.ProposedCall(
                 tool=self._tool,
                 arguments=self._arguments,
+                effect="irreversible",  # the agent says nothing of it
                 caller=turn.principal,
                 thread_id=turn.input.thread_id,
                 request=turn.input.text,

@@ -43,6 +43,7 @@ from sayso import (
     ToolFailed,
     Turn,
     approval,
+    current_call,
     parts,
 )
 from sayso.frameworks.policies import Policies, check_names, check_policies
@@ -66,19 +67,16 @@ class Server:
 
 @dataclass(frozen=True)
 class RemoteTool:
-    """A tool of a server; `repeats`: the server says that a call may be made again.
-
-    `here` is its name in the app, `policy` says who is asked about a call of it.
-    """
+    """A tool of a server; `repeats`: the server says that a call may be made again."""
 
     server: Server
     name: str
     repeats: bool
-    here: str
-    policy: approval.Policy | None
 
-    async def call(self, turn: Turn, arguments: Mapping[str, Any]) -> Told[Any]:
-        """Make the call, and ask people what the server asks.
+    async def call(
+        self, turn: Turn, arguments: Mapping[str, Any], shown: Mapping[str, Any]
+    ) -> Told[Any]:
+        """Make the call, and ask people what the server asks; `shown` are its arguments for them.
 
         Raises:
             ToolFailed: the server says that it failed, or cannot be asked.
@@ -92,14 +90,14 @@ class RemoteTool:
                 name=f"mcp {self.server.label}/{self.name}",
                 idempotent=self.repeats,
                 shown=f"{self.name} of {self.server.label}",
-                arguments=dict(arguments),
+                arguments=shown,
             )
             record = await step(sent.go)
             kind = record.get("kind") if isinstance(record, dict) else None
             if kind == "failed":
                 raise ToolFailed(record["text"])
             if kind == "asked":
-                answers = await self._ask(turn, record["requests"], arguments)
+                answers = await self._ask(turn, record, shown)
                 if record["early"]:
                     early = early | answers
                 else:
@@ -112,63 +110,62 @@ class RemoteTool:
         raise ToolFailed(f"{self.server.label} asked {ROUNDS} times and gave no result")
 
     async def _ask(
-        self, turn: Turn, requests: Mapping[str, Mapping[str, Any]], arguments: Mapping[str, Any]
+        self, turn: Turn, record: Mapping[str, Any], shown: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
         """The answers of people to what the server asks, by its keys.
 
         Those who had to approve the call say what else it needs: it does that on their word.
 
         Raises:
-            ToolFailed: the server leads to an address that is not taken.
+            ToolFailed: the server leads to an address that is not taken, or what others answer was
+                taken back.
         """
-        about = {"server": self.server.label, "tool": self.name, "arguments": dict(arguments)}
-        who = self._approvers(turn, arguments)
+        label, requests = self.server.label, record["requests"]
+        about = {"mcp": {"server": label, "tool": self.name, "arguments": dict(shown)}}
+        who = current_call().deciders
+        # Releases before asked for a URL in a form as well, and their turns go on with that.
+        elsewhere = record.get("elsewhere", False)
+        forms = {
+            key: request
+            for key, request in requests.items()
+            if "schema" in request or not elsewhere
+        }
         questions = [
             Question(
                 reason="mcp:elicitation",
                 message=request["message"],
-                schema=request["schema"],
-                metadata={"mcp": about},
+                schema=request.get("schema", bool),
+                metadata=about,
                 approvers=who,
             )
-            for request in requests.values()
-            if "schema" in request
+            for request in forms.values()
         ]
-        answers: Sequence[Answer[Any]] = await turn.interrupt_all(questions) if questions else ()
-        form_answers = iter(answers)
-        answered: dict[str, dict[str, Any]] = {}
+        put = await turn.interrupt_all(questions) if questions else ()
+        answers: dict[str, Answer[Any]] = dict(zip(forms, put, strict=True))
         for key, request in requests.items():
-            if "schema" in request:
-                answered[key] = _answered(next(form_answers))
+            if key in forms:
                 continue
+            self._check_answered(answers, who)
             try:
-                done = await turn.ask_elsewhere(
-                    request["url"],
-                    request["message"],
-                    metadata={"mcp": about},
-                    approvers=who,
+                answers[key] = await turn.ask_elsewhere(
+                    request["url"], request["message"], metadata=about, approvers=who
                 )
             except ValueError:
-                label = self.server.label
                 raise ToolFailed(f"{label} leads to an address that is not taken here") from None
-            answered[key] = _answered(done, with_url=True)
-        return answered
+        if elsewhere:
+            self._check_answered(answers, who)
+        return {
+            key: _answered(answer, with_url="url" in requests[key])
+            for key, answer in answers.items()
+        }
 
-    def _approvers(self, turn: Turn, arguments: Mapping[str, Any]) -> approval.Approvers | None:
-        """The people of the first rule that asks others about the call; None for its owner."""
-        if self.policy is None:
-            return None
-        decision = self.policy.decide(
-            approval.ProposedCall(
-                tool=self.here,
-                arguments=dict(arguments),
-                caller=turn.principal,
-                thread_id=turn.input.thread_id,
-                request=turn.input.text,
-            )
-        )
-        approvers = (rule.asking.approvers for rule in decision.asks)
-        return next((who for who in approvers if not who.owners), None)
+    def _check_answered(self, answers: Mapping[str, Answer[Any]], who: approval.Approvers) -> None:
+        """Raise `ToolFailed` where others answer and somebody took a question back.
+
+        Its requester can do that, and the server would go on with it as with their no.
+        """
+        if not who.owners and any(answer.status == "cancelled" for answer in answers.values()):
+            raise ToolFailed(f"a question of {self.server.label} was taken back")
 
 
 @dataclass
@@ -206,7 +203,7 @@ class _Round:
             if result is None and not early:
                 return self._failure(cause_of(error), sent=sent)
         if early:
-            return {"kind": "asked", "early": True, "requests": early}
+            return {"kind": "asked", "early": True, "elsewhere": True, "requests": early}
         if isinstance(result, InputRequiredResult):
             return _asks(result)
         assert isinstance(result, CallToolResult)  # noqa: S101 - there is no third kind
@@ -241,7 +238,7 @@ class _Round:
 
         async def elicit(context: Any, params: Any) -> ElicitResult:
             request = _request(params)
-            key = to_json(request).decode()
+            key = _key(request)
             if key in self.early:
                 return ElicitResult(**self.early[key])
             if not self.tool.repeats or _marks_secrets(request.get("schema")):
@@ -264,6 +261,7 @@ def _asks(result: InputRequiredResult) -> dict[str, Any]:
     return {
         "kind": "asked",
         "early": False,
+        "elsewhere": True,
         "requests": requests,
         "state": result.request_state,
     }
@@ -276,6 +274,14 @@ def _request(params: Any) -> dict[str, Any]:
     return {"message": params.message, "url": params.url}
 
 
+def _key(request: Mapping[str, Any]) -> str:
+    """The key of a question in a running call, for its answer: as releases before had it."""
+    if "url" in request:
+        asks = f"{request['message']}\n\n{request['url']}\n\nHave you done this there?"
+        request = {"message": asks, "url": request["url"]}
+    return to_json(request).decode()
+
+
 def _marks_secrets(schema: Any) -> bool:
     """True for a form that has a secret typed, which the protocol forbids."""
     if isinstance(schema, list):
@@ -286,7 +292,7 @@ def _marks_secrets(schema: Any) -> bool:
     return marked or any(map(_marks_secrets, schema.values()))
 
 
-def _answered(answer: Answer[Any], *, with_url: bool = False) -> dict[str, Any]:
+def _answered(answer: Answer[Any], *, with_url: bool) -> dict[str, Any]:
     """Tell a server of an answer: a person who takes the question back has declined it."""
     if answer.resolved and with_url:
         return {"action": "accept" if answer.value else "decline"}
@@ -425,12 +431,12 @@ def _tool(server: Server, listed: ListedTool, policies: Policies, prefix: str) -
     harmless = hints is not None and hints.destructive_hint is False
     repeats = reads or (hints is not None and hints.idempotent_hint is True)
     policy = policies.policy(listed.name, asks=not reads)
-    remote = RemoteTool(server, listed.name, repeats, prefix + listed.name, policy)
+    remote = RemoteTool(server, listed.name, repeats)
 
     async def call(turn: Turn, arguments: Mapping[str, Any]) -> Any:
-        return await remote.call(turn, arguments)
+        return await remote.call(turn, arguments, tool.shown(dict(arguments)))
 
-    return Tool.of(
+    tool = Tool.of(
         prefix + listed.name,
         description=listed.description or "",
         parameters={"type": "object", "properties": {}, **listed.input_schema},
@@ -440,3 +446,4 @@ def _tool(server: Server, listed: ListedTool, policies: Policies, prefix: str) -
         editable=policy is None or policy.kind != "never",
         effect="read" if reads else "write" if harmless else "irreversible",
     )
+    return tool

@@ -257,7 +257,7 @@ class RunningCall(CallRecord):
         refused = refused_before(self.execution, self.place.fingerprint) if approval else None
         if refused is not None:
             return await self._close("denied", **refused, again=True)
-        who, _ = consent.terms_of(self.data, self.effective(), self.tool.approvers)
+        who, _ = self._deciders()
         self._forget("at", "schema")
         self.data.update(why=FIRST, firsts=times + 1)
         if not approval:
@@ -325,9 +325,13 @@ class RunningCall(CallRecord):
         else:
             await self._run()
 
+    def _deciders(self) -> tuple[Approvers, list[dict[str, Any]]]:
+        """Who decided about this call, or the tool's own, and the rules that their yes is for."""
+        return consent.terms_of(self.data, self.effective(), self.tool.approvers)
+
     def _about_attempt(self) -> Approvers:
-        """Who decides about another attempt: whoever decided about this one, or the tool's own."""
-        who, asks = consent.terms_of(self.data, self.effective(), self.tool.approvers)
+        """Who decides about another attempt."""
+        who, asks = self._deciders()
         self.data["asks"] = asks
         return who
 
@@ -451,6 +455,7 @@ class RunningCall(CallRecord):
             approvals=said,
             attempt=self.data.get("attempt", 1),
             answer=None if first is None else self._answer(first),
+            deciders=self._deciders()[0],
         )
 
     def _answer(self, first: dict[str, Any]) -> Answer[Any]:

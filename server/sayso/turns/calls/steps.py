@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
+from sayso.agents.asking import AskTerms
 from sayso.agents.briefing import display
 from sayso.agents.codec import Codec, codec_of, in_stable_order, return_codec, to_json
 from sayso.agents.codec import recorded as to_recorded
 from sayso.agents.tooloptions import Happened, Verify
 from sayso.base import jsonvalue
+from sayso.base.approvers import OWNER, Approvers
 from sayso.base.errors import NotRecordable, OutcomeUnknown, StepFailed, TurnError
 from sayso.base.jsonpatch import Operation
 from sayso.base.records import Entry
@@ -27,6 +29,7 @@ from sayso.turns.replay.effects import (
     EffectScope,
     EffectTimedOut,
     LeaseGone,
+    current_effect,
     unknown_end,
     was_cancelled,
 )
@@ -241,6 +244,12 @@ def _status(entry: Entry) -> str:
     return "failed" if "error" in jsonvalue.decode(entry.data) else "executed"
 
 
+def _deciders() -> Approvers:
+    """Who decides about the call that this code is part of: what came of it is theirs to say."""
+    around = current_effect()
+    return OWNER if around is None else around.info.deciders
+
+
 def _named(label: str) -> Named:
     """A step as a breakpoint knows it."""
     return Named("step", label, f"step {label!r}")
@@ -346,6 +355,7 @@ class _Step(Recorded[Any]):
             arguments=self.seen.arguments,
             look=self.seen.look,
             seen=unknown,
+            asking=AskTerms(approvers=_deciders()),
         )
         raise self.execution.pause()
 
@@ -397,6 +407,7 @@ class _Step(Recorded[Any]):
                 name=self.name,
                 thread_id=execution.input.thread_id,
                 principal=execution.principal,
+                deciders=_deciders(),
             ),
             place=self.place.key,
         )

@@ -22,6 +22,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from sayso.agents.outcomes import Answer
+from sayso.base.approvers import OWNER, Approvers
 from sayso.base.errors import OutcomeUnknown, StoreError
 from sayso.base.records import Message, Principal
 from sayso.base.scrubbing import Scrubbing
@@ -53,7 +54,9 @@ class CallInfo:
     `key` is the same for every attempt. `principal` began the turn, `approver` said yes last, if
     anyone; `approvers` are all who agreed, where there are several; `approvals` says who said yes
     for which rule. `attempt` counts from 1; `answer` is what a person said to the `AskFirst` of an
-    attempt before, None where the tool has asked nothing.
+    attempt before, None where the tool has asked nothing. `deciders` are who decides about it: the
+    people of the first rule that asked others about the call, else those of the tool. What it asks
+    on the way, and needs in order to be made, is theirs to answer.
     """
 
     key: str
@@ -65,6 +68,7 @@ class CallInfo:
     approvals: tuple[ApprovedBy, ...] = ()
     attempt: int = 1
     answer: Answer[Any] | None = None
+    deciders: Approvers = OWNER
 
 
 @dataclass(slots=True)
