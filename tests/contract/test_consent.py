@@ -390,6 +390,37 @@ async def test_what_came_of_a_step_of_a_call_is_the_approvers_of_the_call_to_say
     assert company.effects == [(100.0, ("lead",)), (1.0, ())]
 
 
+async def test_a_turn_that_a_call_begins_elsewhere_is_not_decided_about_by_its_approvers(
+    company: Server,
+) -> None:
+    """Another turn of this process runs in the context of the call, and is no part of it."""
+
+    def charge() -> str:
+        raise OutcomeUnknown("the line broke")
+
+    async def other(turn: Turn) -> None:
+        await turn.step(charge)
+
+    asks = company.client(other)
+    asks.headers["authorization"] = "Bearer bob"
+
+    @company.app.tool(approval=approval.always(by="lead"))
+    async def start(turn: Turn) -> None:
+        await asks.say()
+
+    async def agent(turn: Turn) -> None:
+        await turn.call(start)
+
+    client = company.client(agent)
+    client.headers["authorization"] = "Bearer ann"
+    (first,) = (await client.say()).interrupts
+    assert (await says(company, "lea", first, approve())).status == 200
+    await at_rest(company, client)
+    unsure = await asked(company, asks)
+    assert unsure is not None
+    assert "approvers" not in unsure["metadata"]["sayso"]
+
+
 def records_an_end(commit: Any) -> bool:
     return any(entry.status == "done" and entry.kind == "call" for entry in commit.entries)
 

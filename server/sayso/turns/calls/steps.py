@@ -244,10 +244,12 @@ def _status(entry: Entry) -> str:
     return "failed" if "error" in jsonvalue.decode(entry.data) else "executed"
 
 
-def _deciders() -> Approvers:
+def _deciders(execution: Execution) -> Approvers:
     """Who decides about the call that this code is part of: what came of it is theirs to say."""
     around = current_effect()
-    return OWNER if around is None else around.info.deciders
+    if around is None or around.execution is not execution:
+        return OWNER
+    return around.info.deciders
 
 
 def _named(label: str) -> Named:
@@ -355,7 +357,7 @@ class _Step(Recorded[Any]):
             arguments=self.seen.arguments,
             look=self.seen.look,
             seen=unknown,
-            asking=AskTerms(approvers=_deciders()),
+            asking=AskTerms(approvers=_deciders(self.execution)),
         )
         raise self.execution.pause()
 
@@ -407,7 +409,7 @@ class _Step(Recorded[Any]):
                 name=self.name,
                 thread_id=execution.input.thread_id,
                 principal=execution.principal,
-                deciders=_deciders(),
+                deciders=_deciders(execution),
             ),
             place=self.place.key,
         )
