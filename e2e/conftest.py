@@ -19,6 +19,7 @@ from playwright.sync_api import (
 from e2e.playground import MILLISECONDS, Playground
 from e2e.shop import Opens, Shop
 from e2e.site import site
+from e2e.waiting import patient_page
 from tests.patience import PATIENCE
 from tests.process.replicas import Replica, Serving
 from tests.server import DemoServer
@@ -103,10 +104,9 @@ def held(tmp_path: Path) -> Iterator[Replica]:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     """A page that has never been anywhere."""
-    context = browser.new_context(viewport={"width": 1280, "height": 860})
-    context.set_default_timeout(PATIENCE * 1000)
-    yield context.new_page()
-    context.close()
+    opened = patient_page(browser, viewport={"width": 1280, "height": 860})
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from e2e.playground import MILLISECONDS
 from e2e.reviewer import Reviewer
+from e2e.waiting import patient_page
 from tests.server import DemoServer, interrupts, resolved
 
 DESK = (1280, 860, "light")
@@ -19,27 +19,24 @@ def person(
 ) -> Iterator[Reviewer]:
     """A person at a screen of that size, who likes it light or dark."""
     width, height, scheme = request.param
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=scheme == "dark"
-    )
-    context.set_default_timeout(MILLISECONDS)
-    person = Reviewer(server, context.new_page())
+    size = {"width": width, "height": height}
+    page = patient_page(browser, viewport=size, color_scheme=scheme, has_touch=scheme == "dark")
+    person = Reviewer(server, page)
     yield person
     assert person.page.evaluate("document.documentElement.scrollWidth") <= width
     assert person.faults == []
-    context.close()
+    page.close()
 
 
 @pytest.fixture
 def reader(server: DemoServer, poor: Browser) -> Iterator[Reviewer]:
     """A person with a phone whose one family of fonts is none of those that the pages name."""
-    context = poor.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
-    context.set_default_timeout(MILLISECONDS)
-    person = Reviewer(server, context.new_page())
+    page = patient_page(poor, viewport={"width": 390, "height": 844}, has_touch=True)
+    person = Reviewer(server, page)
     yield person
     assert person.page.evaluate("document.documentElement.scrollWidth") <= 390
     assert person.faults == []
-    context.close()
+    page.close()
 
 
 def begin(person: Reviewer, text: str) -> None:
@@ -172,9 +169,7 @@ def look_at_threads_and_settings(person: Reviewer) -> None:
     person.open("thread/ops/mails")
     page.get_by_text("each row sealed").click()
     expect(page.get_by_text("all unchanged.")).to_be_visible()
-    folded = page.locator("details:not([open]) > summary").locator("visible=true")
-    while folded.count() > 0:
-        folded.first.click()
+    unfold(page)
     person.finds_no_barrier()
     person.open("thread/ops/money")
     page.get_by_role("button", name="Edit state").click()
@@ -184,6 +179,13 @@ def look_at_threads_and_settings(person: Reviewer) -> None:
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("Human approval")).to_be_visible()
     person.finds_no_barrier()
+
+
+def unfold(page: Page) -> None:
+    """Unfold everything, also what unfolds in it; nothing that unfolds by itself is awaited."""
+    folded = page.locator("details:not([open]) > summary").locator("visible=true")
+    while folded.evaluate_all("(all) => { all[0]?.click(); return all.length; }") > 0:
+        page.evaluate("() => new Promise(requestAnimationFrame)")
 
 
 def leave(page: Page) -> None:

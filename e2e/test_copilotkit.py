@@ -107,7 +107,7 @@ def test_a_keyed_card_begins_anew_though_the_stream_comes_in_one_piece(
     tab = shop(way)
     tab.page.route(
         lambda url: url.startswith(tab.server.url),
-        lambda route: route.fulfill(response=route.fetch()),
+        lambda route: route.fulfill(response=route.fetch(timeout=WAIT)),
     )
     refused_three_times(tab)
 

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from e2e.playground import MILLISECONDS
 from e2e.reviewer import LONG_WHILE, Reviewer
+from e2e.waiting import patient_page
 from tests.server import DemoServer, interrupts, until
 
 
@@ -153,7 +154,7 @@ def test_several_are_decided_together_once_all_were_seen(reviewer: Reviewer) -> 
 def test_two_reviewers_see_each_other_decide(reviewer: Reviewer, browser: Browser) -> None:
     """The other's card closes by itself and says what was decided and by whom (Q1, Q4)."""
     (asked,) = interrupts(reviewer.server.run("money", text="refund"))
-    other = Reviewer(reviewer.server, browser.new_page())
+    other = Reviewer(reviewer.server, patient_page(browser))
     for person in (reviewer, other):
         person.open(f"inbox/{asked['id']}")
         expect(person.question.get_by_role("button", name="Approve")).to_be_visible()
@@ -232,8 +233,7 @@ def test_an_answer_is_given_by_tab_and_enter_where_single_keys_are_off(
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_keeps_anybody_out(server: DemoServer, browser: Browser, width: int) -> None:
     """List, question, outcome, keys: no barrier that axe knows, at desk and phone width (T1)."""
-    context = browser.new_context(viewport={"width": width, "height": 844})
-    person = Reviewer(server, context.new_page())
+    person = Reviewer(server, patient_page(browser, viewport={"width": width, "height": 844}))
     person.open()
     person.counts("0 open")
     person.finds_no_barrier()
@@ -250,4 +250,4 @@ def test_nothing_keeps_anybody_out(server: DemoServer, browser: Browser, width: 
     person.press("Escape")
     assert person.page.evaluate("document.documentElement.scrollWidth") <= width
     assert person.faults == []
-    context.close()
+    person.page.close()

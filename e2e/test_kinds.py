@@ -10,8 +10,9 @@ from playwright.sync_api import Browser, Error, Locator, expect
 from pydantic import TypeAdapter
 
 from e2e.kinds import ADD, PAGES, WITHIN, Kind, as_json
-from e2e.playground import MILLISECONDS, Playground
+from e2e.playground import Playground
 from e2e.test_forms import resumes, whole
+from e2e.waiting import patient_page
 from tests.process.replicas import Serving
 from tests.sources import ROOT
 
@@ -62,14 +63,13 @@ def test_a_value_of_every_kind_is_filled_in_and_taken(
     asking: Serving, browser: Browser, name: str
 ) -> None:
     kinds = PAGES[name]
-    page = browser.new_page(timezone_id="UTC", viewport={"width": 1280, "height": 860})
+    page = patient_page(browser, timezone_id="UTC", viewport={"width": 1280, "height": 860})
     playground = Playground(asking, page)
     playground.open()
     playground.say(name)
     cards = page.locator(".sayso-group > .sayso-card")
     expect(cards).to_have_count(len(kinds))
     wrong = []
-    page.set_default_timeout(MILLISECONDS)
     for card, (called, kind) in zip(cards.all(), kinds.items(), strict=True):
         expect(card).to_contain_text(called)
         try:

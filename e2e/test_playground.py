@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from e2e.playground import MILLISECONDS, Playground
+from e2e.waiting import patient_page
 from tests.contract.requirements import requirement
 from tests.server import DemoServer
 
@@ -237,7 +238,7 @@ def second(playground: Playground, browser: Browser) -> Iterator[Playground]:
     """Another tab with the same open refund."""
     playground.say("refund")
     expect(playground.cards("issue_refund")).to_be_visible()
-    other = Playground(playground.server, browser.new_page())
+    other = Playground(playground.server, patient_page(browser))
     other.page.goto(playground.page.url)
     expect(other.cards("issue_refund")).to_be_visible()
     yield other
@@ -289,11 +290,10 @@ def test_the_whole_decision_is_made_by_keyboard(playground: Playground) -> None:
 
 def test_nothing_is_wider_than_a_phone(server: DemoServer, browser: Browser) -> None:
     """At 390 px the page does not scroll sideways, with a card open (T3)."""
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    phone = Playground(server, context.new_page())
+    phone = Playground(server, patient_page(browser, viewport={"width": 390, "height": 844}))
     phone.open()
     phone.say("email")
     expect(phone.cards("send_email")).to_have_count(3)
     wide = phone.page.evaluate("document.documentElement.scrollWidth")
     assert wide <= 390
-    context.close()
+    phone.page.close()

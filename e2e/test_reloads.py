@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import Browser, Request, expect
 
 from e2e.playground import MILLISECONDS, Playground
+from e2e.waiting import patient_page
 from tests.process.replicas import Replica
 
 
@@ -79,7 +80,7 @@ def test_a_second_tab_says_that_a_turn_was_stopped(
     """Not that somebody answered; who stopped it stands on the card (I4, Q4)."""
     playground.say("refund")
     expect(playground.cards("issue_refund")).to_be_visible()
-    other = Playground(playground.server, browser.new_page())
+    other = Playground(playground.server, patient_page(browser))
     other.page.goto(playground.page.url)
     expect(other.cards("issue_refund")).to_be_visible()
     other.page.get_by_role("button", name="Stop").click()
@@ -100,7 +101,7 @@ def test_a_decision_in_another_tab_is_shown_with_who_made_it(
     """What was decided, by whom and when, on the card of the tab that was not asked (Q1)."""
     playground.say("refund")
     expect(playground.cards("issue_refund")).to_be_visible()
-    other = Playground(playground.server, browser.new_page())
+    other = Playground(playground.server, patient_page(browser))
     other.page.goto(playground.page.url)
     deny = other.cards("issue_refund").get_by_role("button", name="Deny")
     deny.click()

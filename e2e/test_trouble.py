@@ -12,7 +12,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from e2e.playground import MILLISECONDS, Playground
 from e2e.reviewer import Reviewer
-from e2e.waiting import until_beside
+from e2e.waiting import patient_page, until_beside
 from tests.contract.requirements import requirement
 from tests.process.replicas import Replica
 from tests.server import DemoServer, interrupts, until
@@ -169,9 +169,9 @@ def test_a_stream_that_dies_without_a_word_is_looked_behind(
         if returns:
             page.evaluate("() => window.dispatchEvent(new Event('online'))")
         done = page.get_by_text("The search index is rebuilt.").last
-        for _ in range(CONNECTIONS):  # an idle one that the browser takes is silent as well
+        for number in range(CONNECTIONS):  # an idle one that the browser takes is silent as well
             with suppress(PlaywrightTimeout):
-                done.wait_for(timeout=3000)
+                done.wait_for(timeout=3000 * 2**number)  # a slow machine gets the time it needs
                 break
             page.clock.fast_forward(31_000)
         expect(done).to_be_visible()
@@ -233,7 +233,7 @@ def test_two_people_who_answer_at_once_are_both_told_what_holds(
 ) -> None:
     """One yes and one no in the same moment: one wins, the other sees it; one effect at most."""
     (asked,) = interrupts(server.run("money", text="refund"))
-    people = [Reviewer(server, browser.new_page()) for _ in range(2)]
+    people = [Reviewer(server, patient_page(browser)) for _ in range(2)]
     for person in people:
         person.open(f"inbox/{asked['id']}")
         expect(person.question.get_by_role("button", name="Approve")).to_be_visible()

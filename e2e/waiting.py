@@ -1,10 +1,19 @@
-"""Waiting for something outside of a page, which goes on meanwhile."""
+"""Waiting: for what a page does, on however slow a machine, and beside a page that goes on."""
 
 from collections.abc import Callable
+from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
+from tests.patience import PATIENCE
 from tests.server import until
+
+
+def patient_page(browser: Browser, **options: Any) -> Page:
+    """A page in a context of its own, with these options, which `close` ends as well."""
+    page = browser.new_page(**options)
+    page.set_default_timeout(PATIENCE * 1000)
+    return page
 
 
 def until_beside(page: Page, what: str, check: Callable[[], bool]) -> None:

@@ -73,6 +73,7 @@ const publicTypes = (python, module, without = []) => ({
 const ADAPTERS = ["sayso.frameworks", ...FRAMEWORKS.flatMap(({ module = [] }) => module)];
 
 const WHEEL = "e2e/test_wheel.py";
+const SMOOTHNESS = "e2e/test_smoothness.py";
 const PROXY = "e2e/test_proxy.py";
 const AGENT_FRAMEWORK_CLIENT = "e2e/test_agent_framework_client.py";
 const COPILOTKIT = ["", "_elsewhere", "_node", "_v1"].map(
@@ -132,7 +133,8 @@ const ofFramework = (framework) => ({
 // name: what a developer selects, whole or by what stands before the colon.
 // needs: what setup brings up for it. A command with a report must execute at least one test.
 // slots: how many processes it keeps busy, if not one.
-// long: plays more of what another stage plays a part of; only when it is asked for.
+// long: plays more of what another stage plays a part of, or measures what others beside it would
+// disturb; only when it is asked for.
 export const stages = () => [
   {
     name: "python:tests",
@@ -147,9 +149,10 @@ export const stages = () => [
     commands: pytest([
       "e2e",
       ...inProcesses(LARGE),
-      ...[WHEEL, ...COPILOTKIT, ...ASSISTANT_UI, PROXY, AGENT_FRAMEWORK_CLIENT].map(
-        (path) => `--ignore=${path}`,
-      ),
+      ...[
+        ...[WHEEL, SMOOTHNESS, PROXY, AGENT_FRAMEWORK_CLIENT],
+        ...[...COPILOTKIT, ...ASSISTANT_UI],
+      ].map((path) => `--ignore=${path}`),
     ]),
   },
   pageOf("copilotkit"),
@@ -207,6 +210,13 @@ export const stages = () => [
     commands: [python("ruff", ["format", "--check", "."])],
   },
   { name: "python:lint", needs: ["tests"], commands: [python("ruff", ["check", "."])] },
+  {
+    name: "smoothness",
+    long: true,
+    needs: ["tests", "web", "browser"],
+    slots: SLOTS,
+    commands: pytest([SMOOTHNESS]),
+  },
   {
     name: "attacks",
     long: true,
