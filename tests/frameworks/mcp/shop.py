@@ -30,7 +30,7 @@ KEYS = [b"k" * 32]
 ORDER = {"order_id": "A-17"}
 REFUND = {"order_id": "A-17", "amount": 240.0}
 PIN = "hunter2"
-ARGUMENTS = {"refund": REFUND, "pair": {**ORDER, "pin": PIN}}
+ARGUMENTS: dict[str, dict[str, Any]] = {"refund": REFUND, "pair": {**ORDER, "pin": PIN}}
 
 
 class Reason(BaseModel):
