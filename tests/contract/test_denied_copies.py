@@ -161,6 +161,35 @@ async def test_a_copy_made_while_the_thread_runs_takes_no_no_away_with_it(compan
 
 
 @requirement("OC-20")
+async def test_whoever_looks_for_denials_and_checks_trails_reads_few_large_ones_at_once(
+    company: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions and rows may have half a megabyte each, of every thread that somebody has."""
+    limits: list[int] = []
+
+    def noted(read: Any) -> Any:
+        async def noting(*args: Any, **options: Any) -> Any:
+            limits.extend(each.limit for each in args if isinstance(each, PageRequest))
+            return await read(*args, **options)
+
+        return noting
+
+    for name in ("interrupts", "audit"):
+        monkeypatch.setattr(company.store, name, noted(getattr(company.store, name)))
+    client = careful(company)
+    (one,) = (await client.say()).interrupts
+    made = (await copied(company, "ann", client, one)).json["threadId"]
+    asked = await goes_on(company, client, made)
+    assert (await says(company, "lea", asked, deny("fraud"))).status == 200
+    await at_rest(company, client.again(thread=made))
+    assert (await goes_on(company, client, client.thread))["metadata"]["sayso"]["before"]
+    trail = await rest(company, "ann", "GET", f"/audit/{client.thread}")
+    assert trail.json["intact"]
+    assert len(limits) > 8
+    assert max(limits) <= 20
+
+
+@requirement("OC-20")
 async def test_whoever_deletes_where_it_was_denied_deletes_no_no(company: Server) -> None:
     """The trail of the thread that was copied tells its copies."""
     client = careful(company, REFUSE)

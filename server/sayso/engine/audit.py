@@ -25,7 +25,7 @@ from sayso.base.records import Interrupt, InterruptFilter, Page, PageRequest, Pr
 from sayso.base.scrubbing import is_scrubbed_form
 from sayso.base.seals import Head
 from sayso.base.signatures import PublicKey, Verdict, words_of
-from sayso.stores.base import every, size_of_row, within
+from sayso.stores.base import every_question, every_row, size_of_row, within
 from sayso.turns.keys import Keys
 from sayso.turns.services import Services
 from sayso.turns.signing import verdict
@@ -231,11 +231,7 @@ class Audit:
         """List the members of questions that differ from rows; `whole`: all of them were read."""
         if not said:
             return ()
-        questions = every(
-            lambda after: self._store.interrupts(
-                scope, InterruptFilter(thread_id=thread_id), PageRequest(after, _PAGE_SIZE)
-            )
-        )
+        questions = every_question(self._store, scope, InterruptFilter(thread_id=thread_id))
         differences: list[Difference] = []
         async for interrupt in (listed.interrupt async for listed in questions):
             if (members := said.pop(interrupt.id, None)) is not None:
@@ -251,8 +247,9 @@ class Audit:
         Both places are cursors of the scope's list, None is its beginning.
         """
         heads: dict[str, Head] = {}
+        read = partial(self._store.audit, scope)
         while True:
-            page = await self._store.audit(scope, PageRequest(after, _PAGE_SIZE))
+            page = await within(read, PageRequest(after, _PAGE_SIZE), size_of_row)
             for row in page.items:
                 head = heads.get(row.thread_id)
                 if head is None or head.number < row.number:
@@ -291,10 +288,9 @@ class Audit:
     async def _rows(self, scope: str, thread_id: str) -> AsyncIterator[Sequence[ToldRow]]:
         """The rows of a thread, in pieces that have some."""
         seen, after = LookedUp(), None
+        read = partial(self._store.audit, scope, thread_id=thread_id)
         while True:
-            page = await self._store.audit(
-                scope, PageRequest(after, _PAGE_SIZE), thread_id=thread_id
-            )
+            page = await within(read, PageRequest(after, _PAGE_SIZE), size_of_row)
             if page.items:
                 yield await self.told(scope, page.items, seen)
             after = page.next
@@ -380,12 +376,7 @@ class Audit:
     async def _erased_through(self, scope: str, thread_id: str) -> int:
         """The number up to which the contents of a thread's rows were taken away; 0 if none."""
         through = 0
-        rows = every(
-            lambda after: self._store.audit(
-                scope, PageRequest(after, _PAGE_SIZE), thread_id=thread_id
-            )
-        )
-        async for row in rows:
+        async for row in every_row(self._store, scope, thread_id=thread_id):
             if row.kind == "erased":
                 through = max(through, erased_through(row.kind, row.number, content_of(row)))
         return through

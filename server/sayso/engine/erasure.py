@@ -29,7 +29,7 @@ from sayso.base.sessions import sessions_of
 from sayso.engine.renaming import renamed_entry, renamed_interrupt, renamed_messages, written
 from sayso.engine.retention import Removal, is_kept
 from sayso.engine.stop import StopRequest, StopService
-from sayso.stores.base import every
+from sayso.stores.base import every, every_row
 from sayso.turns.services import Services
 
 What = Literal[
@@ -61,7 +61,6 @@ contents beside those of others (`shared_trail`), a thread of others whose words
 LEFT: Final[frozenset[What]] = frozenset(("held", "held_approval", "running", "open", "used"))
 """What keeps an erasure from being whole: it has to be run again."""
 _PAGE_SIZE: Final = 100
-_ROWS: Final = 500
 _CHANNEL: Final = "command"
 
 
@@ -207,11 +206,7 @@ class Erasure:
     async def _trails(self) -> AsyncGenerator[Finding]:
         """The contents of threads that are gone; those of one that is left stay with it."""
         seen: set[str] = set()
-        async for row in every(
-            lambda after: self._store.audit(
-                self._scope, PageRequest(after, _ROWS), owner=self._subject
-            )
-        ):
+        async for row in every_row(self._store, self._scope, owner=self._subject):
             if row.thread_id not in seen and _has_content(row):
                 seen.add(row.thread_id)
                 finding = await self._trail(row)
@@ -223,11 +218,7 @@ class Erasure:
         if view is not None and view.thread.owner == self._subject:
             return Finding("trail", row.thread_id) if self._is_free(view) else None
         through, others = 0, 0
-        async for other in every(
-            lambda after: self._store.audit(
-                self._scope, PageRequest(after, _ROWS), thread_id=row.thread_id
-            )
-        ):
+        async for other in every_row(self._store, self._scope, thread_id=row.thread_id):
             if _has_content(other) and other.owner == row.owner:
                 through = other.number
             elif _has_content(other):

@@ -22,7 +22,7 @@ from sayso.gate.interrupts import mark_copied
 from sayso.gate.quorum import asks_others, may_answer
 from sayso.protocol.reasons import BREAKPOINT
 from sayso.stores.base import update_of
-from sayso.turns.denials import Denials, first_of, questions
+from sayso.turns.denials import Denials, first_of, origin_of
 from sayso.turns.input import TurnInput
 from sayso.turns.journal.earlier_decisions import barred_by_denials, decisions
 from sayso.turns.journal.forks import Fork, fork
@@ -168,7 +168,7 @@ class Repairs:
         """The first of the threads that this one was copied from; None if it was not."""
         if (first := first_of(view.interrupts, entries)) is not None:
             return first
-        return first_of(await questions(self._store, view.thread.scope, view.thread.id), ())
+        return await origin_of(self._store, view.thread.scope, view.thread.id)
 
     async def _mark_copied(self, view: ThreadView, item: Interrupt) -> bool:
         """Note on the question that its thread was copied there, so that denials in copies count.

@@ -19,6 +19,7 @@ rows.
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol, TypeVar
 
 from sayso.base.amendment import Amendment
@@ -71,6 +72,10 @@ PAGE_BYTES: Final = 4 * 1024 * 1024
 """Bytes after which a page `within` them ends."""
 _FIRST: Final = 10
 """Items that are read of such a page before anything is known of their size."""
+_MORE: Final = 20
+"""Items that are read of it at once later: they may be larger than all before."""
+_PIECE: Final = 500
+"""Items of a piece of a whole list, if they are small."""
 
 
 def lies_behind(place: str | None, other: str) -> bool:
@@ -111,7 +116,7 @@ async def within(
         left = piece.limit - len(items)
         if after is None or not page.items or left == 0 or taken >= PAGE_BYTES:
             return Page(items=tuple(items), next=after)
-        more = min(left, max(1, (PAGE_BYTES - taken) * len(items) // max(1, taken)))
+        more = min(left, _MORE, max(1, (PAGE_BYTES - taken) * len(items) // max(1, taken)))
 
 
 def size_of_question(listed: ListedInterrupt) -> int:
@@ -124,6 +129,26 @@ def size_of_question(listed: ListedInterrupt) -> int:
 def size_of_row(row: AuditRow) -> int:
     """About how many bytes a row of the audit trail has in a list."""
     return len(row.content or b"")
+
+
+async def every_question(
+    store: "Store", scope: str, wanted: InterruptFilter
+) -> AsyncIterator[ListedInterrupt]:
+    """All questions of a list, some megabytes at a time."""
+    read = partial(store.interrupts, scope, wanted)
+    async for listed in every(
+        lambda after: within(read, PageRequest(after, _PIECE), size_of_question)
+    ):
+        yield listed
+
+
+async def every_row(
+    store: "Store", scope: str, *, thread_id: str | None = None, owner: str | None = None
+) -> AsyncIterator[AuditRow]:
+    """All rows of a trail, some megabytes at a time."""
+    read = partial(store.audit, scope, thread_id=thread_id, owner=owner)
+    async for row in every(lambda after: within(read, PageRequest(after, _PIECE), size_of_row)):
+        yield row
 
 
 def update_of(

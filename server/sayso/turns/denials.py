@@ -32,7 +32,7 @@ from sayso.base.records import (
 from sayso.gate.case import open_interrupts
 from sayso.gate.interrupts import with_denials
 from sayso.gate.quorum import asks_others, new_denials
-from sayso.stores.base import Store, every, size_of_question, update_of, within
+from sayso.stores.base import Store, every, every_question, every_row, update_of
 from sayso.turns.journal import journal
 from sayso.turns.journal.earlier_decisions import Said, about_question, denials
 from sayso.turns.services import Services, fresh
@@ -63,24 +63,31 @@ def first_of(items: Iterable[Interrupt], entries: Iterable[Entry]) -> str | None
     return first or next(filter(None, (item.terms.origin for item in items)), None)
 
 
-async def questions(store: Store, scope: str, thread_id: str) -> list[Interrupt]:
+async def questions(store: Store, scope: str, thread_id: str) -> AsyncIterator[Interrupt]:
     """All questions of a thread, of all its turns, oldest first."""
-    listings = every(
-        lambda after: store.interrupts(
-            scope, InterruptFilter(thread_id=thread_id), PageRequest(after, PAGE_SIZE)
-        )
-    )
-    return [listed.interrupt async for listed in listings]
+    async for listed in every_question(store, scope, InterruptFilter(thread_id=thread_id)):
+        yield listed.interrupt
+
+
+async def origin_of(store: Store, scope: str, thread_id: str) -> str | None:
+    """The first of the threads that one was copied from, as its questions of all turns say."""
+    async for item in questions(store, scope, thread_id):
+        if item.terms.origin is not None:
+            return item.terms.origin
+    return None
 
 
 async def read_denials(
     store: Store, scope: str, owner: str, thread_id: str, entries: Sequence[Entry]
 ) -> Heard:
     """Read what was denied in a thread and in its copies; `entries` are those of its turn."""
-    mine = await questions(store, scope, thread_id)
-    first = first_of(mine, entries)
-    here = denials(mine, thread_id)
-    if first is None and not any(item.progress.copied for item in mine):
+    first, copied, said = journal.copied_from(entries), False, list[Said]()
+    async for item in questions(store, scope, thread_id):
+        first = first or item.terms.origin
+        copied = copied or bool(item.progress.copied)
+        said += denials([item], thread_id)
+    here = tuple(said)
+    if first is None and not copied:
         return Heard(here=here)
     elsewhere: list[Said] = []
     seen = {thread_id}
@@ -99,10 +106,8 @@ async def _asked_in_copies(
     store: Store, scope: str, owner: str, first: str
 ) -> AsyncIterator[ListedInterrupt]:
     """Questions to approvers in a thread and in all that was copied from it."""
-    async for listed in every(
-        lambda after: store.interrupts(
-            scope, InterruptFilter(owner=owner, reason="tool_call"), PageRequest(after, PAGE_SIZE)
-        )
+    async for listed in every_question(
+        store, scope, InterruptFilter(owner=owner, reason="tool_call")
     ):
         item = listed.interrupt
         if asks_others(item) and _origin(item, listed.thread_id) == first:
@@ -113,11 +118,7 @@ async def _denied_by_trail(store: Store, scope: str, owner: str, thread_id: str)
     """Denials in a thread that is gone, if it was this owner's."""
     questions: dict[str, Said] = {}
     denied: dict[str, Said] = {}
-    async for row in every(
-        lambda after: store.audit(
-            scope, PageRequest(after, PAGE_SIZE), thread_id=thread_id, owner=owner
-        )
-    ):
+    async for row in every_row(store, scope, thread_id=thread_id, owner=owner):
         _follow(row, questions, denied)
     people = await store.people(scope, [said["by"] for said in denied.values()])
     names = {person.id: person.name for person in people.values()}
@@ -228,10 +229,8 @@ class Denials:
 
     async def _open(self, scope: str, owner: str) -> AsyncIterator[ListedInterrupt]:
         """Open questions of somebody's threads that others answer."""
-        read = partial(self._store.interrupts, scope, InterruptFilter(owner=owner, status="open"))
-        async for listed in every(
-            lambda after: within(read, PageRequest(after, PAGE_SIZE), size_of_question)
-        ):
+        wanted = InterruptFilter(owner=owner, status="open")
+        async for listed in every_question(self._store, scope, wanted):
             if asks_others(listed.interrupt):
                 yield listed
 
