@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sayso import DeclarationError, ModelFailed, Sayso, Secret, Turn, approval
+from sayso import DeclarationError, ModelFailed, Sayso, Secret, Tool, Turn, approval
 from sayso.providers import Completions, ModelRequest, Reply, RequestedCall, Speaks
 from sayso.testing import Conversation, FakeCall, FakeProvider, FakeReply, FakeRequest
 from tests.models.shop import (
@@ -167,6 +167,42 @@ def test_a_secret_under_a_misspelt_name_is_neither_recorded_nor_sent_back(
         assert "Not called" in sent
         assert "signed in with 7 characters" in sent
         assert "hunter2" not in sent + messages
+
+
+@every_client
+def test_an_argument_that_fits_a_pattern_is_passed_on_as_it_was_written(client: str) -> None:
+    """Its name is none of the listed ones, and yet not misspelt."""
+    text = {"type": "string"}
+    parameters = {
+        "type": "object",
+        "properties": {"password": {"type": "string", "writeOnly": True}},
+        "patternProperties": {"^x-": text, r"^[a-z]{2}_\d$": text},
+        "additionalProperties": False,
+    }
+    calls: list[dict[str, Any]] = []
+
+    async def use(arguments: dict[str, Any]) -> str:
+        calls.append(arguments)
+        return "sent"
+
+    def plan(request: FakeRequest) -> FakeReply:
+        if request.results:
+            return FakeReply("Done.")
+        return FakeReply(calls=[FakeCall("send", right), FakeCall("send", {**right, "y-to": "b"})])
+
+    right = {"password": "hunter2", "x-to": "ann", "to_1": "bob"}
+    with FakeProvider(plan) as provider:
+        app = Sayso(store="memory:", codec=codec())
+        send = Tool.of("send", parameters=parameters, call=use, approval=approval.never)
+        app.add_tools(send)
+
+        @app.agent("clerk")
+        async def clerk(turn: Turn) -> None:
+            await turn.chat(CLIENTS[client](provider), model="fake-1", tools=[send])
+
+        with Conversation(app, "clerk") as agent:
+            agent.say("send it")
+    assert calls == [right]
 
 
 @every_client

@@ -28,6 +28,7 @@ from sayso.base import jsonvalue
 from sayso.base.errors import DeclarationError, ModelFailed, NotRecordable, StepFailed
 from sayso.base.redaction import NOT_SHOWN
 from sayso.schemas.errors import SchemaViolation
+from sayso.schemas.schema import compile_schema
 from sayso.schemas.subschemas import strip_keywords
 from sayso.turns.calls.batch import tool_of
 from sayso.turns.calls.client_tools import call_client_tool
@@ -259,11 +260,20 @@ def _schema(parameters: Any) -> dict[str, Any]:
 
 
 def _without_unknown(tool: Tool[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments without the values of those that a tool does not take: of a misspelt name."""
-    if tool.parameters.get("additionalProperties") is not False:
+    """The arguments without the values of those that a tool does not take: of a misspelt name.
+
+    Only what is refused whatever its value is: the call is not made, and the model is told so.
+    """
+    parameters = tool.parameters
+    if parameters.get("additionalProperties") is not False:
         return arguments
-    names = tool.parameters.get("properties", {})
-    return {name: arguments[name] if name in names else NOT_SHOWN for name in arguments}
+    named = {
+        "properties": {name: {} for name in parameters.get("properties", ())},
+        "patternProperties": {pattern: {} for pattern in parameters.get("patternProperties", ())},
+        "additionalProperties": False,
+    }
+    takes = compile_schema(named).is_valid
+    return {name: arguments[name] if takes({name: None}) else NOT_SHOWN for name in arguments}
 
 
 def _not_an_object(call: RequestedCall) -> str:
