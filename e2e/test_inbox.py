@@ -203,7 +203,7 @@ def test_the_title_counts_what_is_open(reviewer: Reviewer) -> None:
     reviewer.server.run("money", text="refund")
     expect(reviewer.page).to_have_title("(1) Inbox · Sayso", timeout=MILLISECONDS)
     icon = reviewer.page.locator('link[rel="icon"]')
-    expect(icon).to_have_attribute("href", re.compile("^data:image/svg.xml"))
+    expect(icon).to_have_attribute("href", re.compile(r"^data:image/svg\+xml"))
 
 
 def test_an_answer_is_given_by_tab_and_enter_where_single_keys_are_off(
