@@ -313,6 +313,29 @@ async def test_who_copies_a_thread_while_being_erased_is_erased_the_next_time(
     assert NAME not in office.dump()
 
 
+async def test_a_name_that_comes_into_a_thread_behind_the_look_at_it_goes_as_well(
+    office: Server,
+) -> None:
+    """Nothing had named the person, and the keeper was told that all is gone."""
+    asks = tab(office, "bob", "bob-asks")
+    await asks.say("lead")
+
+    class Answering(StoreProxy):
+        has_answered = False
+
+        async def _around(self, name: str, call: partial[Any]) -> Any:
+            if name == "service_tokens" and not self.has_answered:  # all threads were looked at
+                self.has_answered = True
+                await answered(office, asks, answer(True))
+            return await call()
+
+    app = app_with(store=Answering(office.store), clock=office.clock, **office.options)
+    findings = await erased(office, app=app)
+    assert [f.what for f in findings] == ["renamed", "person"]
+    assert NAME not in office.dump()
+    assert [f.what for f in await erased(office)] == ["person"]
+
+
 async def test_contents_of_others_in_the_same_trail_stay(office: Server) -> None:
     """Whoever took the id of a thread that was somebody else's cannot erase what was said there."""
     first = tab(office, "bob", "shared")

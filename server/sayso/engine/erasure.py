@@ -135,13 +135,10 @@ class Erasure:
         if not is_whole:
             return
         if not self._looks:
-            if has_names:  # else nobody needs an id, who may be forgotten already
-                self._person = await self._store.person(self._scope, self._subject)
-                async with aclosing(self._others(renames=True)) as findings:
-                    async for finding in findings:
-                        if finding.what in LEFT:
-                            is_whole = False
-                            yield finding
+            async with aclosing(self._names(found=has_names)) as findings:
+                async for finding in findings:
+                    is_whole = is_whole and finding.what not in LEFT
+                    yield finding
             if not is_whole:
                 return
             async for listed in self._listed(ThreadFilter(owner=self._subject)):
@@ -153,6 +150,24 @@ class Erasure:
             await self._store.erase_person(self._scope, self._subject, now, self._by)
             await self._store.purge_files()
         yield Finding("person", self._subject)
+
+    async def _names(self, *, found: bool) -> AsyncGenerator[Finding]:
+        """Take the name out of threads of others, where one was found; gives what is new."""
+        if not found:  # one may have come into a thread behind the look at it
+            late = [
+                finding
+                async for finding in self._others()
+                if finding.what == "renamed" or finding.what in LEFT
+            ]
+            for finding in late:
+                yield finding
+            if not late or any(finding.what in LEFT for finding in late):
+                return  # without a name nobody needs an id, who may be forgotten already
+        self._person = await self._store.person(self._scope, self._subject)
+        async with aclosing(self._others(renames=True)) as findings:
+            async for finding in findings:
+                if finding.what in LEFT:
+                    yield finding
 
     async def _sessions(self) -> AsyncGenerator[Finding]:
         name = sessions_of(self._scope, self._subject)
