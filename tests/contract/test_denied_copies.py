@@ -123,8 +123,11 @@ async def test_a_copy_that_begins_anew_is_still_one(company: Server, then: str) 
 
 
 @requirement("OC-20")
-async def test_a_copy_made_while_the_thread_runs_takes_no_no_away_with_it(company: Server) -> None:
-    """Nothing can be noted on a thread that runs, so it is copied once it waits."""
+@pytest.mark.parametrize("before", [False, True], ids=["first", "copied before"])
+async def test_a_copy_made_while_the_thread_runs_takes_no_no_away_with_it(
+    company: Server, before: bool
+) -> None:
+    """Nothing can be noted on a thread that runs, so it is copied once it waits, or was before."""
     arrived, release = asyncio.Event(), asyncio.Event()
 
     @company.app.tool(approval=REFUSE)
@@ -137,21 +140,27 @@ async def test_a_copy_made_while_the_thread_runs_takes_no_no_away_with_it(compan
         await release.wait()
 
     async def agent(turn: Turn) -> None:
+        await turn.interrupt("confirmation", "Begin?")
         await turn.interrupt("confirmation", "Go on?")
         await turn.step(slow)
         await turn.call(pay, amount=1.0)
 
     client = company.client(agent)
     client.headers["authorization"] = "Bearer ann"
-    (one,) = (await client.say()).interrupts
+    (begin,) = (await client.say()).interrupts
+    one = await goes_on(company, client, client.thread)
+    if before:
+        assert (await copied(company, "ann", client, begin)).status == 201
     assert (await says(company, "ann", one, approve())).status == 200
     async with asyncio.timeout(PATIENCE):
         await arrived.wait()
     early = await copied(company, "ann", client, one)
-    assert (early.status, early.problem["code"]) == (409, "thread_busy")
+    if not before:
+        assert (early.status, early.problem["code"]) == (409, "thread_busy")
     release.set()
     await at_rest(company, client)
-    made = (await copied(company, "ann", client, one)).json["threadId"]
+    late = early if before else await copied(company, "ann", client, one)
+    made = late.json["threadId"]
     asked = await goes_on(company, client, made)
     assert (await says(company, "lea", asked, deny("fraud"))).status == 200
     await at_rest(company, client.again(thread=made))

@@ -22,7 +22,7 @@ from sayso.gate.interrupts import mark_copied
 from sayso.gate.quorum import asks_others, may_answer
 from sayso.protocol.reasons import BREAKPOINT
 from sayso.stores.base import update_of
-from sayso.turns.denials import Denials, first_of, origin_of
+from sayso.turns.denials import Denials, first_of, origin_of, questions
 from sayso.turns.input import TurnInput
 from sayso.turns.journal.earlier_decisions import barred_by_denials, decisions
 from sayso.turns.journal.forks import Fork, fork
@@ -121,8 +121,8 @@ class Repairs:
         Raises:
             Problem: `unknown_thread`; `unknown_interrupt`; `journal_gone` once another turn has
                 begun; `denied_before` for what its approvers will not be asked again;
-                `not_allowed` by the app; `thread_busy` while it runs, unless it was copied there
-                before or is a copy itself.
+                `not_allowed` by the app; `thread_busy` while it runs, unless it was copied before
+                or is a copy itself.
         """
 
         async def act(view: ThreadView) -> tuple[Fork, ThreadView]:
@@ -173,7 +173,7 @@ class Repairs:
     async def _mark_copied(self, view: ThreadView, item: Interrupt) -> bool:
         """Note on the question that its thread was copied there, so that denials in copies count.
 
-        Returns True if it was written now.
+        Returns True if it was written now. While the thread runs a note on any other one does.
 
         Raises:
             Problem: `thread_busy`, the thread runs, so nothing can be noted: what is denied in the
@@ -182,6 +182,9 @@ class Repairs:
         if item.progress.copied:
             return False
         if view.thread.holder is not None:
+            async for other in questions(self._store, view.thread.scope, view.thread.id):
+                if other.progress.copied:
+                    return False
             raise _busy()
         now = self._clock.now()
         with suppress(Conflict):
