@@ -11,7 +11,7 @@ import { Layout } from "./Layout.js";
 import { Notice } from "./Notice.js";
 import { PlaygroundPage } from "./playground/PlaygroundPage.js";
 import { followOtherTabs, signInAgain, signInName, tellOtherTabs } from "./signIn.js";
-import { keyOf, useWho } from "./who.js";
+import { keyOf, useWho, useWhoIsLate } from "./who.js";
 
 const InboxPage = lazy(async () => ({
   default: (await import("./inbox/InboxPage.js")).InboxPage,
@@ -67,13 +67,20 @@ export function App() {
  */
 function Session({ children }: { readonly children: ReactNode }) {
   const who = useWho();
+  const isLate = useWhoIsLate();
   const key = who === undefined ? null : keyOf(who);
   const [unsent, setUnsent] = useState(false);
   useEffect(followOtherTabs, []);
   useEffect(() => {
     if (key !== null && key !== "" && signInName() !== null) tellOtherTabs("in");
   }, [key]);
-  if (key === null) return <Notice title="Loading…" />;
+  if (key === null) {
+    return (
+      <Notice title="Loading…">
+        {isLate && "The server is slow: it has not said yet who is there. It is asked again."}
+      </Notice>
+    );
+  }
   const page = (
     <PersonalDrafts key={key} person={key === "" ? null : key}>
       <InboxProvider

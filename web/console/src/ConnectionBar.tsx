@@ -21,8 +21,8 @@ export function isSignedOut(connection: ConnectionStatus): boolean {
 
 /**
  * Says that the server is away, and when it is tried again, or that it refuses; else empty. Whoever
- * has to sign in again does so here. Being away comes and goes by itself, so it is said above the
- * view and moves nothing: a button that moves under a press gets no click.
+ * has to sign in again does so here. Both come and go by themselves, so they are said above the view
+ * and move nothing: a button that moves under a press gets no click.
  */
 export function ConnectionBar(props: {
   readonly connection: ConnectionStatus;

@@ -62,7 +62,7 @@ function Nav() {
         Inbox
         {open > 0 && (
           <span className="badge">
-            {open}
+            {open > 99 ? "99+" : open}
             <span className="sayso-sr"> open</span>
           </span>
         )}

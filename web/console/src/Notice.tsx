@@ -11,7 +11,7 @@ export function Notice(props: {
     <main className="notice" id="main">
       <div role="status">
         <h1>{title}</h1>
-        {children !== undefined && <p>{children}</p>}
+        {children !== undefined && children !== false && <p>{children}</p>}
       </div>
       {action !== undefined && (
         <button type="button" className="sayso-button sayso-primary" onClick={action.onClick}>

@@ -1,6 +1,9 @@
-/** Does something that takes a signal, which ends it after so long (ms), or when `signal` ends. */
+/**
+ * Does something that takes a signal, which ends it after so long (ms; null: never), or when `signal`
+ * ends.
+ */
 export async function inTime<T>(
-  milliseconds: number,
+  milliseconds: number | null,
   act: (signal: AbortSignal) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
@@ -8,7 +11,7 @@ export async function inTime<T>(
   const stop = () => {
     over.abort();
   };
-  const timer = setTimeout(stop, milliseconds);
+  const timer = milliseconds === null ? undefined : setTimeout(stop, milliseconds);
   signal?.addEventListener("abort", stop);
   if (signal?.aborted === true) stop();
   try {

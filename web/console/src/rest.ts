@@ -7,6 +7,8 @@ import { inTime } from "./inTime.js";
 /** How long a request of a page may take, its body included (ms). */
 const PATIENCE_MS = 60_000;
 
+const UNANSWERED = "No answer came; it may have been done. Look before you try again.";
+
 /** A failed request: a text for people, and what the server said about it. */
 export class ServerError extends Error {
   constructor(
@@ -23,21 +25,25 @@ export class ServerError extends Error {
   }
 }
 
-/** Asks the server for something below its root. Rejects with a `ServerError`, or when aborted. */
+/**
+ * Asks the server for something below its root, and gives up after a minute unless it `takesLong`.
+ * Rejects with a `ServerError`, or when aborted.
+ */
 export async function request(
   path: string,
   options: {
     readonly method?: string;
     readonly body?: unknown;
     readonly signal?: AbortSignal;
+    readonly takesLong?: boolean;
   } = {},
 ): Promise<unknown> {
-  const { method = "GET", body, signal } = options;
+  const { method = "GET", body, signal, takesLong = false } = options;
   let response: Response;
   let text: string;
   try {
     [response, text] = await inTime(
-      PATIENCE_MS,
+      takesLong ? null : PATIENCE_MS,
       async (ends) => {
         const answer = await serverFetch(serverUrl(path), {
           method,
@@ -54,7 +60,9 @@ export async function request(
     );
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    throw new ServerError("The server cannot be reached.", null, null, { cause: error });
+    const wasCut = error instanceof DOMException && error.name === "AbortError";
+    const message = wasCut && method !== "GET" ? UNANSWERED : "The server cannot be reached.";
+    throw new ServerError(message, null, null, { cause: error });
   }
   const said = parseJson(text);
   if (response.ok) return said;

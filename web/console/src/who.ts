@@ -15,10 +15,12 @@ export interface Person {
 export type Who = Person | null | undefined;
 
 const RETRY_MS = 2000;
-/** How long the whole page waits for the server to say who is there. */
+/** How long the server may take to say who is there before it is asked again. */
 const PATIENCE_MS = 10_000;
 
 let who: Who;
+// The server was asked in vain, and the page waits for nothing else.
+let isLate = false;
 let latest = 0;
 // Until the server has said who is there since the sign-in changed, it may be anybody.
 let isUncertain = false;
@@ -30,6 +32,11 @@ const listeners = new Set<() => void>();
 /** Who is at this page. What a page keeps of a person is shown to no other one. */
 export function useWho(): Who {
   return useSyncExternalStore(subscribe, () => who);
+}
+
+/** True if the page still waits to hear who is there, and the server was asked in vain. */
+export function useWhoIsLate(): boolean {
+  return useSyncExternalStore(subscribe, () => isLate);
 }
 
 /**
@@ -74,16 +81,20 @@ function follow(): () => void {
   };
 }
 
-/** Asks until the server says who is there; meanwhile nobody is if the sign-in has changed. */
+/**
+ * Asks until the server says who is there. If the sign-in has changed it is not known meanwhile: the
+ * requests of the page may be anybody's, so it stands for nobody either.
+ */
 async function ask(): Promise<void> {
   clearTimeout(retry);
   const turn = ++latest;
   const said = await fetchWho();
   if (turn !== latest) return;
   if (said === undefined) retry = setTimeout(() => void ask(), RETRY_MS);
-  const next = said === undefined ? (isUncertain ? null : (who ?? null)) : said;
-  const stays = who !== undefined && keyOf(who) === keyOf(next);
+  const next = said === undefined && !isUncertain ? who : said;
+  const stays = who !== undefined && next !== undefined && keyOf(who) === keyOf(next);
   who = next;
+  isLate = next === undefined;
   for (const reader of readers) reader();
   if (said === undefined) return;
   const hasChanged = isUncertain;

@@ -90,6 +90,11 @@ describe("the inbox", () => {
     expect(screen.getByRole("link", { name: "Inbox 3 open" })).toBeVisible();
   });
 
+  it("has room for two digits beside its link", async () => {
+    open("/settings", asking(...Array.from({ length: 100 }, (_, number) => `q-${number}`)));
+    expect(await screen.findByRole("link", { name: "Inbox 99+ open" })).toBeVisible();
+  });
+
   it("shows no place of a secret in a row", async () => {
     const server = new InboxServer();
     const args = { user: "ann", password: { secret: "b".repeat(64) } };
@@ -259,6 +264,26 @@ describe("the inbox", () => {
     expect(screen.getByText("Undone: pay is open again.")).toBeInTheDocument();
     expect(await within(question()).findByRole("button", { name: "Approve" })).toBeVisible();
     expect(server.posted).toEqual([]);
+  });
+
+  it("keeps what was chosen together when a key undoes an answer outside of it", async () => {
+    localStorage.setItem("sayso-undo", "on");
+    open("/inbox/a", asking("a", "b", "c"));
+    await screen.findByText("3 open");
+    await within(question()).findByRole("button", { name: "Approve" });
+    await userEvent.keyboard("a");
+    await within(question()).findByRole("button", { name: "Undo" });
+    for (const box of screen.getAllByRole("checkbox", { name: /Select Approval/ }).slice(1)) {
+      await userEvent.click(box);
+    }
+    await userEvent.click(screen.getByRole("button", { name: "Decide together" }));
+    expect(within(question()).getAllByRole("region")).toHaveLength(2);
+    act(() => {
+      (document.activeElement as HTMLElement).blur();
+    });
+    await userEvent.keyboard("z");
+    expect(await within(question()).findByRole("button", { name: "Approve" })).toBeVisible();
+    expect(screen.getByText("2 selected")).toBeVisible();
   });
 
   it("lets no second click answer the question that has just opened under it", async () => {

@@ -118,6 +118,7 @@ function Origin({ item }: { readonly item: InboxItem }) {
 function noteOf(state: InboxState, { interrupt }: InterruptView): string {
   const item = state.items.find((inboxItem) => inboxItem.interrupt.id === interrupt.id);
   if (state.left.includes(interrupt.id)) return "not sent: you left before it was";
+  if (state.restored.includes(interrupt.id)) return "may not have arrived: the page was left";
   if (item === undefined || state.answers[interrupt.id] !== undefined || item.held === null) {
     return "not sent yet";
   }

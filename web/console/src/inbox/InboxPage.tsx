@@ -83,7 +83,11 @@ export function InboxPage() {
     const item = items.find(({ interrupt }) => interrupt.id === id);
     void inbox.withdraw(id);
     if (item !== undefined) say(`Undone: ${aboutOf(item.interrupt)} is open again.`);
-    if (together !== null ? !together.includes(id) : interruptId !== id) go(id);
+    const isShown = together !== null ? together.includes(id) : interruptId === id;
+    if (isShown) return;
+    // What was chosen together is still chosen on the way back from a question outside of it.
+    if (together !== null) setSelected(new Set(together));
+    go(id);
   };
   useShortcuts({
     j: () => {

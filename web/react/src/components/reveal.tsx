@@ -1,11 +1,25 @@
 "use client";
 
 import { createContext, useContext, useState, type ReactNode } from "react";
-import { failureText, revealsOf, writeJson, type Interrupt, type Reply } from "../core/index.js";
+import {
+  failureText,
+  revealsOf,
+  writeJson,
+  type Failure,
+  type Interrupt,
+  type Reply,
+} from "../core/index.js";
 import { PlainText, plainText } from "./PlainText.js";
 
 /** Asks the server for a secret of a call, at a JSON Pointer into its arguments. */
 export type Reveal = (interruptId: string, pointer: string) => Promise<Reply<unknown>>;
+
+const NOT_SHOWN: Omit<Failure, "message"> = {
+  kind: "network",
+  code: null,
+  problems: {},
+  named: {},
+};
 
 const RevealContext = createContext<Reveal | null>(null);
 
@@ -38,8 +52,14 @@ function Secret(props: { readonly name: string; readonly ask: () => Promise<Repl
   const show = async () => {
     if (asking) return;
     setAsking(true);
-    setReply(await props.ask());
-    setAsking(false);
+    try {
+      setReply(await props.ask());
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      setReply({ ok: false, failure: { ...NOT_SHOWN, message: `It cannot be shown: ${why}` } });
+    } finally {
+      setAsking(false);
+    }
   };
   const shown = reply?.ok === true;
   return (

@@ -21,6 +21,7 @@ import {
   withList,
   withListed,
   withProblems,
+  withRestored,
   withSendAt,
   withSending,
   withoutThread,
@@ -443,7 +444,7 @@ export class Inbox {
     for (const [id, answer] of kept) {
       if (this.#state.answers[id] !== undefined) continue;
       this.keep(id, answer);
-      this.#set(withLeft(this.#state, id));
+      this.#set(withRestored(this.#state, id));
     }
   }
 

@@ -23,6 +23,8 @@ export interface InboxState {
   readonly sendAt: Readonly<Record<string, number>>;
   /** Answers of a page that was left before they were sent. */
   readonly left: readonly string[];
+  /** Answers from before a reload: what was under way then may have arrived or not. */
+  readonly restored: readonly string[];
   readonly errors: Readonly<Record<string, readonly Problem[]>>;
   readonly failures: Readonly<Record<string, Failure>>;
   /** Questions that ended while this inbox was open, or were looked up, newest last. */
@@ -39,6 +41,7 @@ export const EMPTY_INBOX: InboxState = {
   sending: [],
   sendAt: mapOf(),
   left: [],
+  restored: [],
   errors: mapOf(),
   failures: mapOf(),
   closed: mapOf(),
@@ -85,11 +88,20 @@ export function withListed(state: InboxState, { item, closed }: Listed): InboxSt
 export function withEnd(state: InboxState, end: Closed): InboxState {
   const { id } = end.interrupt;
   const closed = state.closed[id];
-  if (closed?.ending === "answered" && isSameAnswer(end.interrupt, closed.answer, end.answer)) {
-    const { answer, result = closed.result } = end;
-    if (equalJson(answer, closed.answer) && equalJson(result, closed.result)) return state;
+  const isOurs =
+    closed?.ending === "answered" &&
+    isSameAnswer(end.interrupt, closed.answer, end.answer) &&
+    (closed.by ?? end.by) === (end.by ?? closed.by);
+  if (isOurs) {
+    const { answer, result = closed.result, by = closed.by } = end;
     // As the server has it: without what was secret in it.
-    const next = { ...closed, answer, ...(result !== undefined && { result }) };
+    const next = {
+      ...closed,
+      answer,
+      ...(result !== undefined && { result }),
+      ...(by !== undefined && { by }),
+    };
+    if (equalJson(next, closed)) return state;
     return { ...state, closed: mapOf(state.closed, { [id]: next }) };
   }
   const said = state.answers[id];
@@ -144,6 +156,11 @@ export function withLeft(state: InboxState, id: string): InboxState {
   return { ...state, sendAt: without(state.sendAt, [id]), left: [...state.left, id] };
 }
 
+/** An answer that was given before a reload. */
+export function withRestored(state: InboxState, id: string): InboxState {
+  return { ...state, restored: [...state.restored, id] };
+}
+
 /** Complaints about an answer given here; it stays as it was said. */
 export function withProblems(
   state: InboxState,
@@ -160,6 +177,7 @@ export function withSending(state: InboxState, ids: readonly string[]): InboxSta
     sending: [...new Set([...state.sending, ...ids])],
     sendAt: without(state.sendAt, ids),
     left: state.left.filter((id) => !ids.includes(id)),
+    restored: state.restored.filter((id) => !ids.includes(id)),
     errors: without(state.errors, ids),
     failures: without(state.failures, ids),
   };
@@ -198,10 +216,18 @@ export function withFailure(
     errors: mapOf(state.errors, failure.problems),
   };
   for (const id of ids) {
-    const interrupt = state.items.find((item) => item.interrupt.id === id)?.interrupt;
-    if (interrupt === undefined) continue;
     const named = failure.named[id];
     const meant = named !== undefined || Object.keys(failure.named).length === 0;
+    const interrupt = state.items.find((item) => item.interrupt.id === id)?.interrupt;
+    if (interrupt === undefined) {
+      const closed = next.closed[id];
+      // It ended as we said while ours was on its way: so somebody else had said the same.
+      if (failure.code === "already_resolved" && meant && closed?.ending === "answered") {
+        const theirs: Closed = { ...closed, ending: "answeredElsewhere", ...named };
+        next = { ...next, closed: mapOf(next.closed, { [id]: theirs }) };
+      }
+      continue;
+    }
     if (ended && meant) {
       const ending = failure.code === "already_resolved" ? "answeredElsewhere" : "superseded";
       next = withEnd(next, { interrupt, ending, answer: null, closedAt: now, ...named });
@@ -224,6 +250,7 @@ export function forget(state: InboxState, ids: readonly string[]): InboxState {
     withdrawn: without(state.withdrawn, ids),
     sendAt: without(state.sendAt, ids),
     left: state.left.filter((id) => !ids.includes(id)),
+    restored: state.restored.filter((id) => !ids.includes(id)),
     sending: state.sending.filter((id) => !ids.includes(id)),
   };
 }

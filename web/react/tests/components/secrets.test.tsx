@@ -125,6 +125,17 @@ describe("a call that has a secret", () => {
     expect(await screen.findByText(/already decided/)).toBeVisible();
   });
 
+  it("says so where showing it breaks, and can be asked again", async () => {
+    const onReveal = value("hunter2").mockRejectedValueOnce(new Error("no key"));
+    show(onReveal);
+    const button = screen.getByRole("button", { name: "Show password" });
+    await userEvent.click(button);
+    expect(await screen.findByText("It cannot be shown: no key")).toBeVisible();
+    expect(button).toHaveAttribute("aria-disabled", "false");
+    await userEvent.click(button);
+    expect(await screen.findByText("hunter2")).toBeVisible();
+  });
+
   it("keeps the secret that nobody types anew where other arguments are edited", async () => {
     const { onAnswer, container } = show(null);
     await userEvent.click(screen.getByRole("button", { name: "Edit arguments" }));

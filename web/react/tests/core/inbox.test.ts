@@ -1,5 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Inbox, inboxView, validateAnswer, type Answer, type Page } from "../../src/core/index.js";
+import {
+  Inbox,
+  inboxView,
+  sessionDrafts,
+  validateAnswer,
+  type Answer,
+  type Closed,
+  type Page,
+} from "../../src/core/index.js";
+import { readListed } from "../../src/core/inboxItems.js";
+import { EMPTY_INBOX, withEnd } from "../../src/core/inboxState.js";
 import { InboxServer, listed, problem } from "./inboxServer.js";
 
 const flush = () => vi.advanceTimersByTimeAsync(1);
@@ -259,6 +269,68 @@ describe("an inbox that follows its server", () => {
       });
     },
   );
+
+  it("leaves to others what they had said in the same words while ours was on its way", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a")];
+    const inbox = await follow(server);
+    let arrive: (reply: Response) => void = () => undefined;
+    server.replies.push(() => new Promise((resolve) => (arrive = resolve)));
+    const sent = inbox.answer("a", yes);
+    await flush();
+    const answer = { ...yes, by: "kim", channel: "inbox" };
+    server.items = [];
+    server.tell({ type: "settled", interrupt: { ...listed("a"), status: "resolved", answer } });
+    await flush();
+    expect(view(inbox, "a")?.closed).toMatchObject({ ending: "answered" });
+    arrive(
+      problem(409, "already_resolved", {
+        interrupts: [{ interruptId: "a", by: "kim", at: "2026-01-01T00:00:00Z" }],
+      }),
+    );
+    await sent;
+    expect(view(inbox, "a")?.closed).toMatchObject({ ending: "answeredElsewhere", by: "kim" });
+  });
+
+  it("tells an end of one from the same end of another, and keeps who it was", () => {
+    const listing = readListed(listed("a"), 0);
+    if (listing === null) throw new Error("it was not read");
+    const { interrupt } = listing.item;
+    const ours: Closed = { interrupt, ending: "answered", answer: yes, closedAt: 1 };
+    const told = (by: string): Closed => ({ ...ours, ending: "answeredElsewhere", by });
+    const before = withEnd(EMPTY_INBOX, ours);
+    const lea = withEnd(before, told("lea"));
+    expect(lea.closed.a).toMatchObject({ ending: "answered", by: "lea" });
+    expect(withEnd(lea, told("lea"))).toBe(lea);
+    expect(withEnd(lea, told("kim")).closed.a).toMatchObject({
+      ending: "answeredElsewhere",
+      by: "kim",
+    });
+  });
+
+  it("says of an answer from before a reload that it may have arrived, until it is sent", async () => {
+    const server = new InboxServer();
+    server.items = [listed("a")];
+    const load = async () => {
+      const inbox = new Inbox({
+        url: "http://sayso.test",
+        fetch: server.fetch,
+        page: new FakePage(),
+        drafts: sessionDrafts(),
+      });
+      close?.();
+      close = inbox.open();
+      await flush();
+      return inbox;
+    };
+    (await load()).keep("a", yes);
+    const inbox = await load();
+    expect(inbox.getSnapshot()).toMatchObject({ restored: ["a"], left: [] });
+    server.replies.push(() => problem(503, "unavailable"));
+    await inbox.send(["a"]);
+    expect(inbox.getSnapshot()).toMatchObject({ restored: [], answers: { a: yes } });
+    sessionStorage.clear();
+  });
 
   it("sends nothing that waited when the page turned out to be somebody else's", async () => {
     const server = new InboxServer();
