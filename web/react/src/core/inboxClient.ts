@@ -41,6 +41,8 @@ export type InboxEvent =
 
 const PAGE_SIZE = 500;
 const MAX_ITEMS = 5000;
+/** A page of large questions ends before it is full; the server allows so many requests a minute. */
+const MAX_PAGES = 100;
 /**
  * The bytes of answers that may be on their way when a page goes away. Browsers allow 64 KiB for all
  * requests that outlive one; the rest is for what frames them.
@@ -63,21 +65,29 @@ export class InboxClient {
     this.#timeoutMs = timeoutMs ?? 30_000;
   }
 
-  /** Everything that is open, at most 5 000; `partial` when there is more. */
+  /**
+   * Everything that is open, at most 5 000 and what 100 pages hold; `partial` when there is more, or
+   * when the server allows no further request for now.
+   */
   async list(now: () => number): Promise<Reply<{ items: readonly InboxItem[]; partial: boolean }>> {
     const items: InboxItem[] = [];
     let cursor: string | undefined;
+    let pages = 0;
     do {
       const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(cursor && { cursor }) });
       const page = await this.#request("GET", `interrupts?${query.toString()}`);
-      if (!page.ok) return page;
+      if (!page.ok) {
+        if (pages > 0 && page.failure.httpStatus === 429) break;
+        return page;
+      }
+      pages += 1;
       const body = asRecord(page.value);
       for (const item of Array.isArray(body?.items) ? (body.items as unknown[]) : []) {
         const listed = readListed(item, now());
         if (listed?.closed === null) items.push(listed.item);
       }
       cursor = asText(body?.nextCursor);
-    } while (cursor !== undefined && items.length < MAX_ITEMS);
+    } while (cursor !== undefined && items.length < MAX_ITEMS && pages < MAX_PAGES);
     return { ok: true, value: { items, partial: cursor !== undefined } };
   }
 

@@ -413,6 +413,31 @@ describe("an inbox that follows its server", () => {
     expect(inbox.getSnapshot().items[0]?.agent).toBe("ops");
   });
 
+  it("shows what has come of a list whose further pages are refused for now, or too many", async () => {
+    const server = new InboxServer();
+    server.pageSize = 1;
+    server.mostPages = 2;
+    server.items = [listed("a"), listed("b"), listed("c")];
+    const refused = await follow(server);
+    expect(open(refused)).toEqual(["a", "b"]);
+    expect(refused.getSnapshot()).toMatchObject({ partial: true, connection: { status: "ready" } });
+
+    close?.();
+    server.mostPages = Infinity;
+    server.lists.length = 0;
+    server.items = Array.from({ length: 150 }, (_, index) => listed(`many-${String(index)}`));
+    const many = await follow(server);
+    for (let turns = 0; turns < 100; turns++) await flush();
+    expect(server.lists).toHaveLength(100);
+    expect(many.getSnapshot()).toMatchObject({ partial: true, connection: { status: "ready" } });
+
+    close?.();
+    const none = new InboxServer();
+    none.mostPages = 0;
+    const lost = await follow(none);
+    expect(lost.getSnapshot().connection).toMatchObject({ status: "lost" });
+  });
+
   it("takes in what is asked, changed, decided and deleted elsewhere", async () => {
     const server = new InboxServer();
     server.items = [listed("a"), listed("b"), listed("z", { threadId: "t-9" })];

@@ -38,6 +38,8 @@ export class InboxServer {
   outliving = 0;
   readonly replies: (() => Response | Promise<Response>)[] = [];
   readonly lists: number[] = [];
+  /** After so many pages the next is refused: its user has made too many requests. */
+  mostPages = Infinity;
   streamReply: (() => Response) | undefined;
   #feeds: ReadableStreamDefaultController<Uint8Array>[] = [];
 
@@ -82,6 +84,7 @@ export class InboxServer {
   }
 
   #list(url: URL): Response {
+    if (this.lists.length >= this.mostPages) return problem(429, "too_many", { retryAfter: 5 });
     const from = Number(url.searchParams.get("cursor") ?? 0);
     const items = this.items.slice(from, from + this.pageSize);
     this.lists.push(items.length);
