@@ -65,7 +65,7 @@ BESIDE = {
 
 Of the line, only `cli` imports them, and `frameworks` the client: for agents that speak AG-UI.
 """
-INTERFACE = ("stores.base", "stores.proxy")
+INTERFACE = ("stores.base", "stores.pieces", "stores.proxy")
 KNOW_THE_INTERFACE = ("http", "engine", "turns", "streams")
 """Layers that know of storage its interface alone, and never a backend."""
 BACKENDS = ("postgres", "redis", "sqlite")

@@ -1,7 +1,7 @@
 """Pages of lists whose items are large: they end after some megabytes, whatever comes first."""
 
 from sayso.base.records import Page, PageRequest
-from sayso.stores.base import PAGE_BYTES, within
+from sayso.stores.pieces import PAGE_BYTES, within
 
 LARGE = 500_000
 

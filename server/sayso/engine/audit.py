@@ -25,7 +25,7 @@ from sayso.base.records import Interrupt, InterruptFilter, Page, PageRequest, Pr
 from sayso.base.scrubbing import is_scrubbed_form
 from sayso.base.seals import Head
 from sayso.base.signatures import PublicKey, Verdict, words_of
-from sayso.stores.base import every_question, every_row, size_of_row, within
+from sayso.stores.pieces import every_question, every_row, size_of_row, within
 from sayso.turns.keys import Keys
 from sayso.turns.services import Services
 from sayso.turns.signing import verdict

@@ -29,7 +29,8 @@ from sayso.base.sessions import sessions_of
 from sayso.engine.renaming import renamed_entry, renamed_interrupt, renamed_messages, written
 from sayso.engine.retention import Removal, is_kept
 from sayso.engine.stop import StopRequest, StopService
-from sayso.stores.base import every, every_row
+from sayso.stores.base import every
+from sayso.stores.pieces import every_row
 from sayso.turns.services import Services
 
 What = Literal[
@@ -135,7 +136,7 @@ class Erasure:
         if not is_whole:
             return
         if not self._looks:
-            async with aclosing(self._names(found=has_names)) as findings:
+            async with aclosing(self._names(has_some=has_names)) as findings:
                 async for finding in findings:
                     is_whole = is_whole and finding.what not in LEFT
                     yield finding
@@ -151,9 +152,9 @@ class Erasure:
             await self._store.purge_files()
         yield Finding("person", self._subject)
 
-    async def _names(self, *, found: bool) -> AsyncGenerator[Finding]:
+    async def _names(self, *, has_some: bool) -> AsyncGenerator[Finding]:
         """Take the name out of threads of others, where one was found; gives what is new."""
-        if not found:  # one may have come into a thread behind the look at it
+        if not has_some:  # one may have come into a thread behind the look at it
             late = [
                 finding
                 async for finding in self._others()

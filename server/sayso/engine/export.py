@@ -13,7 +13,8 @@ from functools import partial
 
 from sayso.base.records import PageRequest
 from sayso.engine.audit import Audit, Json, LookedUp, ToldRow
-from sayso.stores.base import lies_behind, size_of_row, within
+from sayso.stores.base import lies_behind
+from sayso.stores.pieces import size_of_row, within
 from sayso.turns.replay.wakeup import Wakeup
 from sayso.turns.services import Services
 

@@ -27,7 +27,7 @@ from sayso.base.records import (
 )
 from sayso.gate.client_tools import is_call
 from sayso.gate.quorum import may_see
-from sayso.stores.base import size_of_question, within
+from sayso.stores.pieces import size_of_question, within
 from sayso.turns.replay.wakeup import Wakeup
 from sayso.turns.services import Services
 

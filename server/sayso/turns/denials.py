@@ -32,7 +32,8 @@ from sayso.base.records import (
 from sayso.gate.case import open_interrupts
 from sayso.gate.interrupts import with_denials
 from sayso.gate.quorum import asks_others, new_denials
-from sayso.stores.base import Store, every, every_question, every_row, update_of
+from sayso.stores.base import Store, every, update_of
+from sayso.stores.pieces import every_question, every_row
 from sayso.turns.journal import journal
 from sayso.turns.journal.earlier_decisions import Said, about_question, denials
 from sayso.turns.services import Services, fresh
@@ -229,8 +230,8 @@ class Denials:
 
     async def _open(self, scope: str, owner: str) -> AsyncIterator[ListedInterrupt]:
         """Open questions of somebody's threads that others answer."""
-        wanted = InterruptFilter(owner=owner, status="open")
-        async for listed in every_question(self._store, scope, wanted):
+        is_open = InterruptFilter(owner=owner, status="open")
+        async for listed in every_question(self._store, scope, is_open):
             if asks_others(listed.interrupt):
                 yield listed
 
