@@ -19,7 +19,7 @@ const RETRY_MS = 2000;
 const PATIENCE_MS = 10_000;
 
 let who: Who;
-// The server was asked in vain, and the page waits for nothing else.
+// The server took too long to say it, and the page waits for nothing else.
 let isLate = false;
 let latest = 0;
 // Until the server has said who is there since the sign-in changed, it may be anybody.
@@ -34,7 +34,7 @@ export function useWho(): Who {
   return useSyncExternalStore(subscribe, () => who);
 }
 
-/** True if the page still waits to hear who is there, and the server was asked in vain. */
+/** True if the page still waits to hear who is there, and the server takes long to say it. */
 export function useWhoIsLate(): boolean {
   return useSyncExternalStore(subscribe, () => isLate);
 }
@@ -82,21 +82,24 @@ function follow(): () => void {
 }
 
 /**
- * Asks until the server says who is there. If the sign-in has changed it is not known meanwhile: the
- * requests of the page may be anybody's, so it stands for nobody either.
+ * Asks until the server says who is there. If the sign-in has changed, a page whose server cannot be
+ * asked stands for nobody meanwhile. While one only takes its time that is not known: the requests of
+ * the page would be somebody's.
  */
 async function ask(): Promise<void> {
   clearTimeout(retry);
   const turn = ++latest;
   const said = await fetchWho();
   if (turn !== latest) return;
-  if (said === undefined) retry = setTimeout(() => void ask(), RETRY_MS);
-  const next = said === undefined && !isUncertain ? who : said;
+  const isSaid = said !== undefined && said !== "late";
+  if (!isSaid) retry = setTimeout(() => void ask(), RETRY_MS);
+  const unsaid = !isUncertain ? who : said === "late" ? undefined : null;
+  const next = isSaid ? said : unsaid;
   const stays = who !== undefined && next !== undefined && keyOf(who) === keyOf(next);
   who = next;
   isLate = next === undefined;
   for (const reader of readers) reader();
-  if (said === undefined) return;
+  if (!isSaid) return;
   const hasChanged = isUncertain;
   isUncertain = false;
   if (stays && hasChanged) for (const listener of listeners) listener();
@@ -107,8 +110,8 @@ export function keyOf(someone: Person | null): string {
   return someone === null ? "" : JSON.stringify([someone.scope, someone.subject]);
 }
 
-/** Asks once; undefined if asking again may help. */
-async function fetchWho(): Promise<Who> {
+/** Asks once; undefined if asking again may help, "late" if no answer came in time. */
+async function fetchWho(): Promise<Who | "late"> {
   try {
     const value = await inTime(PATIENCE_MS, async (signal): Promise<unknown> => {
       const response = await serverFetch(serverUrl("me"), { signal });
@@ -126,8 +129,8 @@ async function fetchWho(): Promise<Who> {
           subject,
           roles: roles.flatMap((role) => textOrNull(role) ?? []),
         };
-  } catch {
-    return undefined;
+  } catch (error) {
+    return error instanceof DOMException && error.name === "AbortError" ? "late" : undefined;
   }
 }
 
