@@ -88,6 +88,21 @@ def test_a_decision_can_be_undone_and_the_next_question_opens(reviewer: Reviewer
     assert reviewer.server.kinds("two") == []
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_link_moves_when_a_question_comes(reviewer: Reviewer, width: int) -> None:
+    """The count lies over the end of its link: a press on the one beside it meets that one."""
+    page = reviewer.page
+    page.set_viewport_size({"width": width, "height": 844})
+    reviewer.open()
+    expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+    links = page.get_by_role("navigation", name="Views").get_by_role("link")
+    before = [link.bounding_box() for link in links.all()]
+    reviewer.server.run("one", text="refund")
+    expect(page.get_by_role("link", name="Inbox 1 open")).to_be_visible()
+    assert [link.bounding_box() for link in links.all()] == before
+    reviewer.finds_no_barrier()
+
+
 def test_a_set_goes_on_with_its_last_answer_and_no_client(reviewer: Reviewer) -> None:
     """Answers are held by the server until their set is complete; then the run starts there."""
     reviewer.server.run("mails", text="email")
