@@ -21,7 +21,7 @@ async def test_what_is_large_behind_what_is_small_fills_no_memory() -> None:
     after, seen, most = None, 0, PAGE_BYTES + 20 * LARGE
     while True:
         read.clear()
-        piece = await within(page, PageRequest(after, 500), int)
+        piece = await within(page, PageRequest(after, 500), int, 20)
         assert sum(read) == sum(piece.items) < most
         assert max(read) <= 20 * LARGE
         seen += len(piece.items)
@@ -36,5 +36,5 @@ async def test_a_page_of_small_items_is_as_long_as_was_asked() -> None:
         begin = int(piece.after or 0)
         return Page(items=(100,) * piece.limit, next=str(begin + piece.limit))
 
-    piece = await within(page, PageRequest(None, 500), int)
+    piece = await within(page, PageRequest(None, 500), int, 20)
     assert (len(piece.items), piece.next) == (500, "500")

@@ -25,7 +25,7 @@ from sayso.base.records import Interrupt, InterruptFilter, Page, PageRequest, Pr
 from sayso.base.scrubbing import is_scrubbed_form
 from sayso.base.seals import Head
 from sayso.base.signatures import PublicKey, Verdict, words_of
-from sayso.stores.pieces import every_question, every_row, size_of_row, within
+from sayso.stores.pieces import every_question, every_row, rows_within
 from sayso.turns.keys import Keys
 from sayso.turns.services import Services
 from sayso.turns.signing import verdict
@@ -175,7 +175,7 @@ class Audit:
         self, scope: str, piece: PageRequest, thread_id: str | None, owner: str | None
     ) -> Page[ToldRow]:
         read = partial(self._store.audit, scope, thread_id=thread_id, owner=owner)
-        page = await within(read, piece, size_of_row)
+        page = await rows_within(read, piece)
         rows = await self.told(scope, page.items, LookedUp())
         return Page(items=tuple(rows), next=page.next)
 
@@ -249,7 +249,7 @@ class Audit:
         heads: dict[str, Head] = {}
         read = partial(self._store.audit, scope)
         while True:
-            page = await within(read, PageRequest(after, _PAGE_SIZE), size_of_row)
+            page = await rows_within(read, PageRequest(after, _PAGE_SIZE))
             for row in page.items:
                 head = heads.get(row.thread_id)
                 if head is None or head.number < row.number:
@@ -290,7 +290,7 @@ class Audit:
         seen, after = LookedUp(), None
         read = partial(self._store.audit, scope, thread_id=thread_id)
         while True:
-            page = await within(read, PageRequest(after, _PAGE_SIZE), size_of_row)
+            page = await rows_within(read, PageRequest(after, _PAGE_SIZE))
             if page.items:
                 yield await self.told(scope, page.items, seen)
             after = page.next

@@ -14,7 +14,7 @@ from functools import partial
 from sayso.base.records import PageRequest
 from sayso.engine.audit import Audit, Json, LookedUp, ToldRow
 from sayso.stores.base import lies_behind
-from sayso.stores.pieces import size_of_row, within
+from sayso.stores.pieces import rows_within
 from sayso.turns.replay.wakeup import Wakeup
 from sayso.turns.services import Services
 
@@ -77,7 +77,7 @@ class ExportReader:
         more = True
         while more:
             read = partial(self._store.audit, self._scope, until=end)
-            page = await within(read, PageRequest(self.place, _PAGE_SIZE), size_of_row)
+            page = await rows_within(read, PageRequest(self.place, _PAGE_SIZE))
             if not self._noted and any(row.kind != EXPORTED for row in page.items):
                 await self._note(end, follows=follows)
             rows = await self._audit.told(self._scope, page.items, self._seen)

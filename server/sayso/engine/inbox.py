@@ -27,7 +27,7 @@ from sayso.base.records import (
 )
 from sayso.gate.client_tools import is_call
 from sayso.gate.quorum import may_see
-from sayso.stores.pieces import size_of_question, within
+from sayso.stores.pieces import questions_within, size_of_question
 from sayso.turns.replay.wakeup import Wakeup
 from sayso.turns.services import Services
 
@@ -155,7 +155,7 @@ class Inbox:
         )
         while True:
             read = partial(self._store.interrupts, principal.scope, which)
-            page = await within(read, PageRequest(after, limit), size_of_question)
+            page = await questions_within(read, PageRequest(after, limit))
             items = tuple(item for item in page.items if _concerns(item, principal))
             if items or page.next is None or thread_id is None:
                 return Page(items=items, next=page.next)
