@@ -72,15 +72,24 @@ class Chat:
 
     def say(self, text: str) -> None:
         """Send a message, as soon as the page takes one."""
-        self.write(text)
-        expect(self.send).to_be_enabled(timeout=WAIT)
+        self._would_send(text)
         self.send.click()
 
     def is_idle(self) -> None:
         """Wait until the page would send what is written: nothing runs."""
-        self.write("…")
-        expect(self.send).to_be_enabled(timeout=WAIT)
+        self._would_send("…")
         self.write("")
+
+    def _would_send(self, text: str) -> None:
+        """Write until the page takes it: one that loads its thread once more has an empty box."""
+        box = self.page.get_by_role("textbox", name="Message")
+
+        def taken() -> bool:
+            if box.input_value() != text:
+                box.fill(text)
+            return self.send.count() > 0 and self.send.is_enabled()
+
+        until_beside(self.page, f"the page would send {text!r}", taken)
 
     @property
     def cards(self) -> Locator:
